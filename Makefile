@@ -1,0 +1,67 @@
+# Everything happens in .venv, made here. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(shell find native -name '*.?pp') CMakeLists.txt
+CORE_TESTS := build/core-tests
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs bench stubs format clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' | expand -t 10
+
+demo: $(VENV)/built  ## see the product's main job
+	$(BIN)/python examples/collectives.py
+
+test: $(VENV)/built $(CORE_TESTS)/built  ## run all tests: native core, Python, examples, docs
+	$(CORE_TESTS)/core_tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/built  ## check style, types and the generated stub
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(filter native/%,$(NATIVE))
+	$(BIN)/mypy
+	$(BIN)/python -m nanobind.stubgen -q -m cobre._native -p native/bind/stub.pattern -o build/_native.pyi
+	diff -u src/cobre/_native.pyi build/_native.pyi || { echo 'the stub is out of date: run make stubs'; exit 1; }
+
+docs: $(VENV)/built  ## build the documentation into docs/_build
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo 'open docs/_build/html/index.html'
+
+bench: $(VENV)/built  ## measure, and write benchmarks/results
+	$(BIN)/python benchmarks/run.py
+
+stubs: $(VENV)/built  ## generate src/cobre/_native.pyi from the built module
+	$(BIN)/python -m nanobind.stubgen -q -m cobre._native -p native/bind/stub.pattern -o src/cobre/_native.pyi
+
+format: $(VENV)/built  ## format the sources
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(filter native/%,$(NATIVE))
+
+clean:  ## remove all that was built
+	rm -rf $(VENV) build dist docs/_build
+
+# Build tools and libraries; again only when pyproject.toml changes.
+$(VENV)/tools: pyproject.toml tools/preflight.sh
+	@tools/preflight.sh $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python tools/requirements.py | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check
+	@touch $@
+
+# An editable install: Python files are used in place, so only native changes need a build, and CMake
+# keeps its build folder, so that compiles only what changed.
+$(VENV)/built: $(VENV)/tools $(NATIVE)
+	@tools/preflight.sh $(PYTHON)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(CORE_TESTS)/built: $(VENV)/tools $(NATIVE)
+	@$(BIN)/cmake -G Ninja -S . -B $(CORE_TESTS) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+		-DCOBRE_BUILD_PYTHON=OFF -DCOBRE_BUILD_TESTS=ON >/dev/null
+	@$(BIN)/cmake --build $(CORE_TESTS)
+	@touch $@

@@ -1,0 +1,13 @@
+// cobre._native: one function per area, each in a file of its own.
+#define COBRE_IMPORTS_NUMPY
+#include "numpy_api.hpp"
+
+namespace cobre::bind {
+void bind_comm(nanobind::module_& m);
+}
+
+NB_MODULE(_native, m) {
+  if (PyArray_ImportNumPyAPI() < 0) throw nanobind::python_error();
+  m.doc() = "The native core of cobre. Its functions are for the other modules of the package.";
+  cobre::bind::bind_comm(m);
+}

@@ -1,0 +1,122 @@
+#include "check.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "core/comm/half.hpp"
+#include "core/comm/reduce.hpp"
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+using namespace cobre::comm;
+
+namespace {
+
+template <class T>
+std::vector<T> reduced(ReduceOp op, Element element, const std::vector<std::vector<T>>& slots) {
+  std::vector<const void*> addresses;
+  for (const auto& slot : slots) addresses.push_back(slot.data());
+  std::vector<T> out(slots[0].size());
+  reduce(op, element, addresses.data(), addresses.size(), out.data(), out.size());
+  return out;
+}
+
+}  // namespace
+
+TEST(the_order_is_that_of_the_ranks) {
+  // (1e16 + 1) + 1 loses both ones, 1 + 1 + 1e16 keeps them: only one order gives this result.
+  CHECK((reduced<double>(ReduceOp::sum, Element::float64, {{1e16}, {1.0}, {1.0}})[0] == 1e16));
+  CHECK((reduced<double>(ReduceOp::sum, Element::float64, {{1.0}, {1.0}, {1e16}})[0] == 1e16 + 2));
+}
+
+TEST(every_element_of_a_long_array_is_reduced) {
+  const std::size_t length = 100'003;  // no multiple of a block
+  std::vector<std::vector<double>> slots(3, std::vector<double>(length));
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    for (std::size_t i = 0; i < length; ++i) slots[rank][i] = static_cast<double>(i * (rank + 1));
+  const auto sums = reduced<double>(ReduceOp::sum, Element::float64, slots);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < length; ++i) wrong += sums[i] != static_cast<double>(6 * i);
+  CHECK(wrong == 0);
+}
+
+TEST(out_may_be_any_of_the_slots) {
+  for (std::size_t in_place = 0; in_place < 3; ++in_place) {
+    std::vector<std::vector<int>> slots(3, std::vector<int>(2000, 1));
+    const void* addresses[] = {slots[0].data(), slots[1].data(), slots[2].data()};
+    reduce(ReduceOp::sum, Element::int32, addresses, 3, slots[in_place].data(), 2000);
+    CHECK((slots[in_place] == std::vector<int>(2000, 3)));
+  }
+}
+
+TEST(unaligned_buffers_work) {
+  std::vector<std::byte> a(81), b(81), out(81);
+  const double one = 1.0, two = 2.0;
+  for (std::size_t i = 0; i < 10; ++i) {
+    std::memcpy(a.data() + 1 + 8 * i, &one, 8);
+    std::memcpy(b.data() + 1 + 8 * i, &two, 8);
+  }
+  const void* addresses[] = {a.data() + 1, b.data() + 1};
+  reduce(ReduceOp::sum, Element::float64, addresses, 2, out.data() + 1, 10);
+  double last;
+  std::memcpy(&last, out.data() + 73, 8);
+  CHECK(last == 3.0);
+}
+
+TEST(integers_wrap_around) {
+  CHECK((reduced<std::int8_t>(ReduceOp::sum, Element::int8, {{127}, {1}})[0] == -128));
+  CHECK((reduced<std::int64_t>(ReduceOp::sum, Element::int64,
+                               {{std::numeric_limits<std::int64_t>::max()}, {1}})[0] ==
+         std::numeric_limits<std::int64_t>::min()));
+}
+
+TEST(a_nan_result_is_the_canonical_one) {
+  const double odd_nan = std::bit_cast<double>(0xfff8000000001234u);
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const auto op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+    const auto out =
+        reduced<double>(op, Element::float64, {{odd_nan, 1.0, odd_nan}, {1.0, odd_nan, odd_nan}});
+    for (const double value : out) CHECK(std::bit_cast<std::uint64_t>(value) == 0x7ff8000000000000u);
+  }
+  const auto difference = reduced<double>(ReduceOp::sum, Element::float64, {{infinity}, {-infinity}});
+  CHECK(std::bit_cast<std::uint64_t>(difference[0]) == 0x7ff8000000000000u);
+  CHECK(std::bit_cast<std::uint64_t>(reduced<double>(ReduceOp::sum, Element::float64, {{odd_nan}})[0]) ==
+        0x7ff8000000000000u);
+}
+
+TEST(of_equal_numbers_the_lower_ranks_is_kept) {
+  for (const auto op : {ReduceOp::min, ReduceOp::max}) {
+    const auto out = reduced<double>(op, Element::float64, {{-0.0, 0.0}, {0.0, -0.0}});
+    CHECK(std::bit_cast<std::uint64_t>(out[0]) == 0x8000000000000000u);
+    CHECK(std::bit_cast<std::uint64_t>(out[1]) == 0);
+  }
+}
+
+TEST(halves_survive_a_round_trip) {
+  std::size_t wrong = 0;
+  for (std::uint32_t bits = 0; bits < 0x10000u; ++bits) {
+    const Half half{static_cast<std::uint16_t>(bits)};
+    const bool nan = (bits & 0x7fffu) > 0x7c00u;
+    const auto back = to_half(to_float(half)).bits;
+    wrong += nan ? (back & 0x7fffu) != 0x7e00u : back != bits;
+  }
+  CHECK(wrong == 0);
+}
+
+#if defined(__SSE2__)
+TEST(a_thread_that_flushes_subnormals_still_sums_right) {
+  const double smallest = std::numeric_limits<double>::denorm_min();
+  const unsigned before = _mm_getcsr();
+  const unsigned flushing = before | 0x8040u;
+  _mm_setcsr(flushing);
+  const auto sum = reduced<double>(ReduceOp::sum, Element::float64, {{smallest}, {smallest}});
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  CHECK(std::bit_cast<std::uint64_t>(sum[0]) == 2);
+  CHECK((after & 0x8040u) == 0x8040u);  // the host's choice is put back
+}
+#endif

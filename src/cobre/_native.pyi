@@ -1,0 +1,47 @@
+"""
+The native core of cobre. Its functions are for the other modules of the package.
+"""
+
+import enum
+
+
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+class ReduceOp(enum.Enum):
+    """How ``allreduce`` combines the elements of all ranks."""
+
+    SUM = 0
+    """Their sum; integers wrap around."""
+
+    MIN = 1
+    """The smallest; NaN if there is one."""
+
+    MAX = 2
+    """The largest; NaN if there is one."""
+
+def check_allgatherv(send: Buffer, recv: Buffer, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None, rank: int, size: int) -> tuple[NDArray[Any], NDArray[Any], tuple[int, ...], tuple[int, ...]]:
+    """
+    Check the arguments of an allgatherv; return them flat, with displacements.
+    """
+
+def check_allreduce(send: Buffer, recv: Buffer, op: ReduceOp) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Check the arguments of an allreduce; return the buffers flat."""
+
+def check_broadcast(buf: Buffer, root: SupportsIndex, rank: int, size: int) -> NDArray[Any]:
+    """Check the arguments of a broadcast; return the buffer flat."""
+
+def reduce(slots: Sequence[Buffer], out: Buffer, op: ReduceOp) -> None:
+    """
+    Reduce equally long slots into ``out``, element by element, in the order of the slots.
+
+    The same bits as the plain loop; ``out`` may be one of the slots. A NaN result is always the
+    positive quiet NaN without payload. Releases the GIL when there is enough to do.
+    """
+
+def place(part: Buffer, whole: Buffer, at: int) -> None:
+    """
+    Copy ``part`` into ``whole`` from element ``at`` on, byte for byte, padding included.
+    """

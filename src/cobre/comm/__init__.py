@@ -1,0 +1,68 @@
+"""Collectives between processes: four operations, any backend, the same bits.
+
+```python
+with cobre.comm.create_communicator() as comm:
+    total = np.empty(1)
+    comm.allreduce(np.array([1.0]), total, ReduceOp.SUM)
+```
+
+Usable without the rest of cobre. The contract is in the docstrings of `Communicator`,
+`SharedMemoryProvider` and `SharedRegion`; `cobre.comm.testing` checks whether a backend keeps it.
+"""
+
+from cobre._native import ReduceOp
+from cobre.comm._backend import Backend, Config
+from cobre.comm._base import BackendCommunicator, Communicator, SharedMemoryProvider, SharedRegion
+from cobre.comm._config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
+from cobre.comm._heap import HeapRegion
+from cobre.comm._registry import BackendStatus, available_backends
+from cobre.comm._selection import Choice, choose, create_communicator
+from cobre.comm._topology import MpiInfo, SlurmInfo, Topology, gather_topology
+from cobre.errors import (
+    AllocationFailed,
+    BackendError,
+    BackendNotAvailable,
+    CollectiveFailed,
+    CommError,
+    InitializationFailed,
+    InvalidBackend,
+    InvalidBufferSize,
+    InvalidCommunicator,
+    InvalidRoot,
+    MissingConfiguration,
+)
+
+__all__ = [
+    "AllocationFailed",
+    "Backend",
+    "BackendCommunicator",
+    "BackendError",
+    "BackendNotAvailable",
+    "BackendStatus",
+    "Choice",
+    "CollectiveFailed",
+    "CommError",
+    "Communicator",
+    "Config",
+    "HeapRegion",
+    "InitializationFailed",
+    "InvalidBackend",
+    "InvalidBufferSize",
+    "InvalidCommunicator",
+    "InvalidRoot",
+    "LocalConfig",
+    "MissingConfiguration",
+    "MpiConfig",
+    "MpiInfo",
+    "ReduceOp",
+    "SharedMemoryProvider",
+    "SharedRegion",
+    "ShmConfig",
+    "SlurmInfo",
+    "TcpConfig",
+    "Topology",
+    "available_backends",
+    "choose",
+    "create_communicator",
+    "gather_topology",
+]

@@ -1,0 +1,420 @@
+"""What every backend promises: the collectives and the shared regions.
+
+The public methods are the same for all backends. They check the arguments, keep two threads apart
+and remember a failure; then they call the backend's own hook, whose name begins with an underscore.
+A backend writes the hooks and nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from cobre._native import ReduceOp, check_allgatherv, check_allreduce, check_broadcast
+from cobre.errors import CollectiveFailed, InvalidBufferSize, InvalidCommunicator
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from cobre.comm._topology import Topology
+
+Result = TypeVar("Result")
+
+
+class Communicator(ABC):
+    """A fixed group of ranks and the four collectives between them.
+
+    All ranks of the group call the same collectives in the same order with matching arguments. The
+    results are the same bits on every rank and on every backend.
+
+    *Buffers* are C-contiguous NumPy arrays of any shape, taken as flat, or other objects with the
+    buffer protocol. Any dtype of fixed size will do, structured ones too; `allreduce` needs integers
+    or floating-point numbers in native byte order. Lengths and displacements count elements.
+
+    *Arguments* are checked before the first byte moves, in the same way by every backend. A call
+    that is refused has not begun: the communicator is as before.
+
+    *Failures.* If a rank dies, stays silent or calls something else, the survivors raise
+    `CollectiveFailed` naming it. The communicator is then finished: every later call raises
+    `InvalidCommunicator`.
+
+    *Threads.* A communicator may be handed between threads, but only one collective runs at a time;
+    a call during another thread's is refused with `CollectiveFailed`, and the other call goes on.
+
+    A communicator is a context manager that closes itself.
+    """
+
+    #: Which ranks run where, gathered once at the start.
+    topology: Topology
+
+    def __init__(self, rank: int, size: int) -> None:
+        self._rank = rank
+        self._size = size
+        self._turn = threading.Lock()  # held while a collective runs
+        self._inside = ""  # which one
+        self._closed = False
+        self._finished: str | None = None  # why no further collective can run
+
+    @property
+    def rank(self) -> int:
+        """This process's number in the group, from 0 to ``size - 1``. Constant; cannot fail."""
+        return self._rank
+
+    @property
+    def size(self) -> int:
+        """The number of ranks in the group. Constant; cannot fail."""
+        return self._size
+
+    def allgatherv(
+        self,
+        send: Buffer,
+        recv: Buffer,
+        counts: Sequence[SupportsIndex],
+        displs: Sequence[SupportsIndex] | None = None,
+    ) -> None:
+        """Give every rank the parts of all ranks.
+
+        Afterwards ``recv[displs[r] : displs[r] + counts[r]]`` holds rank r's ``send``, for all r, with
+        the same bits on every rank, padding inside structured elements included. Elements of
+        ``recv`` outside the parts are untouched. No rank returns before all have contributed.
+
+        Args:
+            send: this rank's part, ``counts[rank]`` long; may be empty. May be exactly this rank's
+                part of ``recv``, and must not overlap ``recv`` otherwise.
+            recv: receives all parts; same dtype as ``send``.
+            counts: the length of each rank's part; equal on all ranks.
+            displs: where each part begins in ``recv``, in any order; parts must not overlap. Without
+                it they follow each other in rank order. May differ between ranks.
+
+        Raises:
+            InvalidBufferSize: lengths do not fit together, or parts overlap; nothing was sent.
+            TypeError: a buffer is no buffer, or the dtypes differ; nothing was sent.
+            ValueError: a buffer is read-only or not contiguous; nothing was sent.
+            CollectiveFailed: a rank left, stayed silent or called something else; ``recv`` is undefined.
+            InvalidCommunicator: the communicator is closed or finished.
+
+        >>> comm = create_communicator("local")
+        >>> recv = np.zeros(4)
+        >>> comm.allgatherv(np.array([1.0, 2.0]), recv, counts=[2], displs=[1])
+        >>> recv
+        array([0., 1., 2., 0.])
+        """
+        self._run(
+            "allgatherv",
+            self._allgatherv,
+            *check_allgatherv(send, recv, counts, displs, self._rank, self._size),
+        )
+
+    def allreduce(self, send: Buffer, recv: Buffer, op: ReduceOp = ReduceOp.SUM) -> None:
+        """Combine the elements of all ranks; every rank gets the result.
+
+        Afterwards ``recv[i]`` is ``op`` over all ranks' ``send[i]``, taken in rank order
+        0, 1, …, size - 1: one fixed expression, so the result has the same bits on every rank, every
+        backend and every run. Integers wrap around. NaN on any rank gives NaN, as in
+        `numpy.minimum`, and always the same NaN. Of equal numbers, MIN and MAX keep the lowest rank's.
+
+        Args:
+            send: this rank's operand; at least one element.
+            recv: receives the result; same length and dtype. May be ``send`` itself, and must not
+                overlap it otherwise.
+            op: the operation; equal on all ranks.
+
+        Raises:
+            InvalidBufferSize: lengths differ or are zero; nothing was sent.
+            TypeError: a buffer is no buffer, dtypes differ or cannot be reduced; nothing was sent.
+            ValueError: a buffer is read-only or not contiguous; nothing was sent.
+            CollectiveFailed: a rank left, stayed silent or called something else; ``recv`` is undefined.
+            InvalidCommunicator: the communicator is closed or finished.
+
+        >>> comm = create_communicator("local")
+        >>> recv = np.empty(2)
+        >>> comm.allreduce(np.array([3.0, 4.0]), recv, ReduceOp.MAX)
+        >>> recv
+        array([3., 4.])
+        """
+        flat_send, flat_recv = check_allreduce(send, recv, op)
+        self._run("allreduce", self._allreduce, flat_send, flat_recv, op)
+
+    def broadcast(self, buf: Buffer, root: int = 0) -> None:
+        """Give every rank the contents of ``root``'s buffer.
+
+        Afterwards ``buf`` has the root's bits on every rank. The root's buffer is only read.
+
+        Args:
+            buf: what to send on the root, what to overwrite elsewhere; equal length and dtype on all
+                ranks; may be empty.
+            root: the rank that has the data; equal on all ranks.
+
+        Raises:
+            InvalidRoot: ``root`` is not a rank; nothing was sent.
+            TypeError: ``buf`` is no buffer; nothing was sent.
+            ValueError: ``buf`` is not contiguous or, off the root, read-only; nothing was sent.
+            CollectiveFailed: a rank left, stayed silent or called something else; ``buf`` is undefined.
+            InvalidCommunicator: the communicator is closed or finished.
+
+        >>> create_communicator("local").broadcast(np.arange(3), root=0)
+        >>> create_communicator("local").broadcast(np.arange(3), root=1)
+        Traceback (most recent call last):
+        cobre.errors.InvalidRoot: broadcast: root 1 is not a rank; this communicator has ranks 0 to 0
+        """
+        self._run("broadcast", self._broadcast, check_broadcast(buf, root, self._rank, self._size), int(root))
+
+    def barrier(self) -> None:
+        """Wait until every rank has called this; nobody leaves before everybody came.
+
+        What a rank wrote before the barrier, the others can read after it. No data is exchanged.
+
+        Raises:
+            CollectiveFailed: a rank left, stayed silent or called something else.
+            InvalidCommunicator: the communicator is closed or finished.
+
+        >>> create_communicator("local").barrier()
+        """
+        self._run("barrier", self._barrier)
+
+    def close(self) -> None:
+        """Leave the group and release what it holds. A second call does nothing.
+
+        Raises:
+            CollectiveFailed: another thread is inside a collective; the communicator stays open.
+
+        >>> comm = create_communicator("local")
+        >>> comm.close()
+        >>> comm.barrier()
+        Traceback (most recent call last):
+        cobre.errors.InvalidCommunicator: this communicator was closed; create a new one
+        """
+        if self._closed:
+            return
+        if not self._turn.acquire(False):
+            raise self._taken("close")
+        try:
+            self._closed = True
+            self._finished = self._finished or "this communicator was closed; create a new one"
+            self._close()
+        finally:
+            self._turn.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = f", finished: {self._finished}" if self._finished else ""
+        return f"<{type(self).__name__} rank {self._rank} of {self._size}{state}>"
+
+    def _run(self, operation: str, hook: Callable[..., Result], *args: Any) -> Result:
+        """Call a hook as the only collective of this communicator; remember if it fails."""
+        if not self._turn.acquire(False):
+            raise self._taken(operation)
+        self._inside = operation
+        try:
+            if self._finished is not None:
+                raise InvalidCommunicator(self._finished)
+            try:
+                return hook(*args)
+            except BaseException as failure:
+                # Whatever it was, Ctrl-C included: the peers may be anywhere in the protocol now.
+                self._finished = (
+                    f"this communicator was finished by an earlier failure in {operation} "
+                    f"({failure or type(failure).__name__}); create a new one"
+                )
+                raise
+        finally:
+            self._turn.release()
+
+    def _taken(self, operation: str) -> CollectiveFailed:
+        return CollectiveFailed(
+            operation,
+            f"another thread is inside {self._inside} on this communicator; "
+            "call one collective at a time, or give each thread a communicator of its own",
+        )
+
+    # The hooks. Buffers arrive flat and checked; a failure is raised as CollectiveFailed.
+
+    @abstractmethod
+    def _allgatherv(
+        self, send: NDArray[Any], recv: NDArray[Any], counts: tuple[int, ...], displs: tuple[int, ...]
+    ) -> None: ...
+
+    @abstractmethod
+    def _allreduce(self, send: NDArray[Any], recv: NDArray[Any], op: ReduceOp) -> None: ...
+
+    @abstractmethod
+    def _broadcast(self, buf: NDArray[Any], root: int) -> None: ...
+
+    @abstractmethod
+    def _barrier(self) -> None: ...
+
+    def _close(self) -> None:  # noqa: B027  a backend that holds nothing has nothing to release
+        """Release what the backend holds; called once."""
+
+
+class SharedRegion(ABC):
+    """Memory for ``count`` elements that the ranks of one machine share.
+
+    It lives in three phases: created, zero-filled; populated through `as_mut_array`, by the leader
+    alone or by each rank in a part of its own; and, from `fence` on, read by all through `as_array`.
+    To change it again, make sure that nobody reads, write, and `fence` once more.
+
+    Where the backend has no shared memory each rank has a copy of its own, every rank is a leader and
+    must populate it. Code that asks `SharedMemoryProvider.is_leader`, and shares work out by the
+    rank and size of `SharedMemoryProvider.split_local`, is right in both cases.
+
+    A region is a context manager that closes itself. Arrays that were taken from it stay valid.
+    """
+
+    def __init__(self, memory: NDArray[Any]) -> None:
+        self._memory: NDArray[Any] | None = memory  # writable and flat
+        self._dtype = memory.dtype
+        self._count = memory.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        return self._dtype
+
+    def __len__(self) -> int:
+        return self._count
+
+    def as_array(self) -> NDArray[Any]:
+        """Return all elements as a read-only array, without copying.
+
+        Other ranks' writes are visible after `fence`, not before.
+
+        Raises:
+            InvalidCommunicator: the region is closed.
+        """
+        view = self._open_memory().view()
+        view.flags.writeable = False
+        return view
+
+    def as_mut_array(self) -> NDArray[Any]:
+        """Return all elements as a writable array, without copying.
+
+        Writes are visible to the other ranks after `fence`. Two ranks must not write the same
+        elements between two fences.
+
+        Raises:
+            InvalidCommunicator: the region is closed.
+        """
+        return self._open_memory().view()
+
+    def fence(self) -> None:
+        """Make what any rank wrote before visible to all ranks after. A collective.
+
+        Raises:
+            CollectiveFailed: a rank left or stayed silent; what is visible is undefined.
+            InvalidCommunicator: the region or its communicator is closed.
+        """
+        self._open_memory()
+        self._fence()
+
+    def close(self) -> None:
+        """Give the memory back, once no array refers to it any more. A second call does nothing."""
+        if self._memory is not None:
+            self._memory = None
+            self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = ", closed" if self._memory is None else ""
+        return f"<{type(self).__name__} of {self._count} × {self._dtype}{state}>"
+
+    def _open_memory(self) -> NDArray[Any]:
+        if self._memory is None:
+            raise InvalidCommunicator("this region was closed; create a new one")
+        return self._memory
+
+    @abstractmethod
+    def _fence(self) -> None: ...
+
+    def _close(self) -> None:  # noqa: B027  nothing to do where the last array frees the memory
+        """Release what the backend holds; called once."""
+
+
+class SharedMemoryProvider(ABC):
+    """Regions of memory shared by the ranks of one machine.
+
+    A type of its own beside `Communicator`: messages and persistent memory have different lifetimes.
+    """
+
+    @abstractmethod
+    def create_shared_region(self, count: int, dtype: DTypeLike = np.float64) -> SharedRegion:
+        """Create a region of ``count`` elements, all zero. A collective: same arguments everywhere.
+
+        Args:
+            count: the number of elements; may be zero.
+            dtype: their type; any of fixed size.
+
+        Raises:
+            InvalidBufferSize: ``count`` is negative.
+            TypeError: the dtype holds Python objects.
+            AllocationFailed: there is no memory for it.
+            CollectiveFailed: a rank left, stayed silent or asked for something else.
+            InvalidCommunicator: the communicator is closed or finished.
+
+        >>> comm = create_communicator("local")
+        >>> with comm.create_shared_region(3) as region:
+        ...     if comm.is_leader:
+        ...         region.as_mut_array()[:] = [1, 2, 3]
+        ...     region.fence()
+        ...     region.as_array()
+        array([1., 2., 3.])
+        """
+
+    @abstractmethod
+    def split_local(self) -> Communicator:
+        """Return a communicator of the ranks that share memory with this one. A collective.
+
+        Ranks keep their order. The result is independent: closing one leaves the other open.
+
+        Raises:
+            CollectiveFailed: a rank left, stayed silent or called something else.
+            InvalidCommunicator: the communicator is closed or finished.
+        """
+
+    @property
+    @abstractmethod
+    def is_leader(self) -> bool:
+        """Whether this rank populates regions for its machine: rank 0 of `split_local`. Constant."""
+
+
+class BackendCommunicator(Communicator, SharedMemoryProvider):
+    """What a backend makes: a `Communicator` that is a `SharedMemoryProvider` too."""
+
+    def create_shared_region(self, count: int, dtype: DTypeLike = np.float64) -> SharedRegion:  # noqa: D102
+        element = np.dtype(dtype)
+        if element.hasobject:
+            raise TypeError(
+                f"create_shared_region: dtype {element} holds Python objects, which cannot be shared"
+            )
+        if count < 0:
+            raise InvalidBufferSize("create_shared_region", 0, count, "count is negative")
+        return self._run("create_shared_region", self._create_shared_region, count, element)
+
+    def split_local(self) -> Communicator:  # noqa: D102
+        return self._run("split_local", self._split_local)
+
+    @abstractmethod
+    def _create_shared_region(self, count: int, dtype: np.dtype[Any]) -> SharedRegion: ...
+
+    @abstractmethod
+    def _split_local(self) -> Communicator: ...

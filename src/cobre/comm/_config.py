@@ -1,0 +1,224 @@
+"""The settings of the built-in backends: in code as frozen dataclasses, outside as variables.
+
+Each setting is declared once, with its variable, what it should hold and an example. Reading the
+environment, checking values given in code and the words of the errors all follow from that.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Self
+
+from cobre.errors import ConfigurationProblem, MissingConfiguration
+
+
+class Setting(NamedTuple):
+    """One setting: where it is read from, what it may be, and how to say so."""
+
+    variable: str
+    expected: str
+    example: str
+    parse: Callable[[str], Any]
+    accepts: Callable[[Any], bool]
+
+
+def _setting(rule: Setting, default: Any = MISSING, *, secret: bool = False) -> Any:
+    return field(default=default, metadata={"setting": rule}, repr=not secret)
+
+
+def _whole(variable: str, expected: str, example: str, least: int = 0, most: float = math.inf) -> Setting:
+    def parse(text: str) -> int:
+        if not re.fullmatch("[0-9]+", text):  # int() would also take blanks, signs and underscores
+            raise ValueError(text)
+        return int(text)
+
+    def accepts(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+    return Setting(variable, expected, example, parse, accepts)
+
+
+def _seconds(variable: str) -> Setting:
+    def parse(text: str) -> float:
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+            raise ValueError(text)
+        return float(text)
+
+    def accepts(value: Any) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+
+    return Setting(variable, "a number of seconds above 0", "60", parse, accepts)
+
+
+def _text(variable: str, expected: str, example: str, pattern: str) -> Setting:
+    def accepts(value: Any) -> bool:
+        return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+    return Setting(variable, expected, example, str, accepts)
+
+
+def _rank(variable: str) -> Setting:
+    return _whole(variable, "this process's rank, a whole number from 0 to the number of ranks - 1", "0")
+
+
+def _size(variable: str) -> Setting:
+    return _whole(variable, "the number of ranks, a whole number from 1 on", "4", least=1)
+
+
+_HOST = r"\S+"
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """Reads and checks what its subclasses declare."""
+
+    backend: ClassVar[str]
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> Self:
+        """Read the variables. Raises `MissingConfiguration` listing all that are absent or malformed."""
+        values: dict[str, Any] = {}
+        problems: list[ConfigurationProblem] = []
+        for name, rule, required in cls._declared():
+            text = env.get(rule.variable)
+            if text is None:
+                if required:
+                    problems.append(ConfigurationProblem(rule.variable, rule.expected, None, rule.example))
+                continue
+            try:
+                values[name] = rule.parse(text)
+                if not rule.accepts(values[name]):
+                    raise ValueError(text)
+            except ValueError:
+                values.pop(name, None)
+                problems.append(ConfigurationProblem(rule.variable, rule.expected, text, rule.example))
+        variables = {name: rule.variable for name, rule, _ in cls._declared()}
+        problems += cls._contradictions(values, variables)
+        cls._raise(problems)
+        return cls(**values)
+
+    def __post_init__(self) -> None:
+        values = {name: getattr(self, name) for name, _, _ in self._declared()}
+        labels = {name: f"{type(self).__name__}.{name}" for name in values}
+        problems = [
+            ConfigurationProblem(labels[name], rule.expected, str(values[name]), rule.example)
+            for name, rule, required in self._declared()
+            if (required or values[name] is not None) and not rule.accepts(values[name])
+        ]
+        self._raise(problems or self._contradictions(values, labels))
+
+    @classmethod
+    def _declared(cls) -> list[tuple[str, Setting, bool]]:
+        """Name, rule and whether it is required, for each setting."""
+        return [(f.name, f.metadata["setting"], f.default is MISSING) for f in fields(cls)]
+
+    @classmethod
+    def _raise(cls, problems: list[ConfigurationProblem]) -> None:
+        if problems:
+            raise MissingConfiguration(cls.backend, problems)
+
+    @classmethod
+    def _contradictions(
+        cls, values: Mapping[str, Any], labels: Mapping[str, str]
+    ) -> list[ConfigurationProblem]:
+        """Settings that are fine alone and wrong together; ``values`` may lack some."""
+        rank, size = values.get("rank"), values.get("size")
+        if rank is None or size is None or rank < size:
+            return []
+        expected = f"a rank from 0 to {size - 1}, since {labels['size']} is {size}"
+        return [ConfigurationProblem(labels["rank"], expected, str(rank), str(size - 1))]
+
+
+@dataclass(frozen=True)
+class LocalConfig(_Settings):
+    """One rank in this process. There is nothing to set."""
+
+    backend: ClassVar[str] = "local"
+
+
+@dataclass(frozen=True)
+class ShmConfig(_Settings):
+    """Ranks on one machine.
+
+    >>> ShmConfig(name="/cobre-42", rank=4, size=4)
+    Traceback (most recent call last):
+    cobre.errors.MissingConfiguration: backend 'shm' is not configured:
+      - ShmConfig.rank is '4'; it should hold a rank from 0 to 3, since ShmConfig.size is 4, for example 3
+    """
+
+    backend: ClassVar[str] = "shm"
+    name: str = _setting(
+        _text(
+            "COBRE_SHM_NAME",
+            "the segment's name, equal on all ranks: a '/' and then letters, digits, '.', '_' or '-'",
+            "/cobre-42",
+            r"/[A-Za-z0-9._-]{1,200}",
+        )
+    )
+    rank: int = _setting(_rank("COBRE_SHM_RANK"))
+    size: int = _setting(_size("COBRE_SHM_SIZE"))
+    timeout_s: float = _setting(_seconds("COBRE_SHM_TIMEOUT_SECS"), 60.0)
+
+
+@dataclass(frozen=True)
+class TcpConfig(_Settings):
+    """Ranks on any machines that can reach rank 0. The secret is never shown."""
+
+    backend: ClassVar[str] = "tcp"
+    rank: int = _setting(_rank("COBRE_TCP_RANK"))
+    size: int = _setting(_size("COBRE_TCP_SIZE"))
+    coordinator: str | None = _setting(
+        _text("COBRE_TCP_COORDINATOR", "the host name or address of rank 0", "node-1.example", _HOST), None
+    )
+    port: int = _setting(
+        _whole("COBRE_TCP_PORT", "the port of rank 0, from 1 to 65535", "29500", 1, 65535), 29500
+    )
+    bind_addr: str = _setting(
+        _text("COBRE_TCP_BIND_ADDR", "the address on which rank 0 listens", "127.0.0.1", _HOST),
+        "0.0.0.0",  # noqa: S104  the documented default; strangers are turned away by the secret
+    )
+    timeout_s: float = _setting(_seconds("COBRE_TCP_TIMEOUT_SECS"), 60.0)
+    connect_timeout_ms: int = _setting(
+        _whole("COBRE_TCP_CONNECT_TIMEOUT_MS", "a whole number of milliseconds above 0", "30000", 1), 30000
+    )
+    secret: str | None = _setting(
+        _text(
+            "COBRE_TCP_SECRET", "the group's secret, not empty", "the output of openssl rand -hex 32", ".+"
+        ),
+        None,
+        secret=True,
+    )
+    secret_file: str | None = _setting(
+        _text(
+            "COBRE_TCP_SECRET_FILE", "the path of a file that holds the secret", "/run/secrets/cobre", ".+"
+        ),
+        None,
+    )
+
+    @classmethod
+    def _contradictions(
+        cls, values: Mapping[str, Any], labels: Mapping[str, str]
+    ) -> list[ConfigurationProblem]:
+        problems = super()._contradictions(values, labels)
+        if values.get("rank", 0) != 0 and values.get("coordinator") is None:
+            expected = "the host name or address of rank 0, because this is another rank"
+            problems.append(ConfigurationProblem(labels["coordinator"], expected, None, "node-1.example"))
+        if values.get("secret") is not None and values.get("secret_file") is not None:
+            expected = f"nothing while {labels['secret']} is set: give the secret one way"
+            problems.append(
+                ConfigurationProblem(
+                    labels["secret_file"], expected, values["secret_file"], "to leave it unset"
+                )
+            )
+        return problems
+
+
+@dataclass(frozen=True)
+class MpiConfig:
+    """Ranks started by an MPI launcher; ``comm`` is an existing ``mpi4py.MPI.Comm`` to join."""
+
+    backend: ClassVar[str] = "mpi"
+    comm: Any = None

@@ -1,0 +1,108 @@
+"""How a backend name becomes a backend.
+
+A backend is imported when it is asked for, so ``import cobre.comm`` needs no MPI. Other packages add
+theirs under the entry-point group ``cobre.comm``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from cobre.comm._backend import Backend
+from cobre.errors import BackendNotAvailable, InvalidBackend
+
+BUILTIN = ("local", "shm", "tcp", "mpi")
+ENTRY_POINT_GROUP = "cobre.comm"
+
+
+@dataclass(frozen=True)
+class BackendStatus:
+    """What is known of one backend on this machine."""
+
+    name: str
+    available: bool
+    summary: str
+    reason: str  # why not; empty if available
+    remedy: str  # what would bring it; empty if available
+    origin: str  # the distribution that offers it
+
+
+def load(name: str, source: str = "backend") -> Backend[Any]:
+    """Return the backend called ``name``, able to run, and never another in its place.
+
+    Raises:
+        InvalidBackend: no backend has that name; ``source`` says who asked.
+        BackendNotAvailable: it cannot run here.
+    """
+    backend = _import(name, source)
+    obstacle = backend.obstacle()
+    if obstacle is not None:
+        raise obstacle
+    return backend
+
+
+def available_backends() -> dict[str, BackendStatus]:
+    """Return the status of every backend known here, built-in ones first.
+
+    >>> available_backends()["local"].available
+    True
+    """
+    return {name: _status(name) for name in backend_names()}
+
+
+def backend_names() -> tuple[str, ...]:
+    """Return the names of all backends that can be asked for, whether or not they can run."""
+    return (*BUILTIN, *sorted(_added().keys() - set(BUILTIN)))
+
+
+def _status(name: str) -> BackendStatus:
+    origin = "cobre" if name in BUILTIN else _distribution(_added()[name][0])
+    try:
+        return BackendStatus(name, True, load(name).summary, "", "", origin)
+    except BackendNotAvailable as exc:
+        return BackendStatus(name, False, "", exc.reason, exc.remedy, origin)
+
+
+def _import(name: str, source: str) -> Backend[Any]:
+    if name in BUILTIN:
+        module = f"cobre.comm.{name}"
+        try:
+            backend: Backend[Any] = import_module(module).BACKEND
+        except ModuleNotFoundError as exc:
+            if exc.name != module:
+                raise BackendNotAvailable(name, str(exc), f"pip install 'cobre[{name}]'") from exc
+            raise BackendNotAvailable(name, "this version of cobre does not contain it yet") from exc
+        return backend
+    offers = _added().get(name)
+    if offers is None:
+        raise InvalidBackend(name, ("auto", *backend_names()), source)
+    packages = sorted({_distribution(offer) for offer in offers})
+    if len(packages) > 1:
+        raise BackendNotAvailable(
+            name, f"several packages offer it ({', '.join(packages)})", "uninstall all but one"
+        )
+    try:
+        loaded = offers[0].load()
+    except Exception as exc:  # whatever another package does while it is imported
+        raise BackendNotAvailable(
+            name, f"{type(exc).__name__}: {exc}", f"repair or reinstall {packages[0]}"
+        ) from exc
+    if not isinstance(loaded, Backend):
+        raise BackendNotAvailable(
+            name, f"{offers[0].value} is not a cobre.comm.Backend instance", f"report it to {packages[0]}"
+        )
+    return loaded
+
+
+def _added() -> dict[str, list[EntryPoint]]:
+    added: dict[str, list[EntryPoint]] = {}
+    for found in entry_points(group=ENTRY_POINT_GROUP):
+        added.setdefault(found.name, []).append(found)
+    return added
+
+
+def _distribution(entry_point: EntryPoint) -> str:
+    return entry_point.dist.name if entry_point.dist is not None else "an unknown package"

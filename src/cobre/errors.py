@@ -1,0 +1,194 @@
+"""Every error that cobre raises on purpose.
+
+```text
+CobreError
+├── CommError                  a collective or a region
+│   ├── CollectiveFailed       it could not finish on this rank
+│   ├── InvalidBufferSize      lengths do not fit together; nothing was sent
+│   ├── InvalidRoot            no such rank
+│   ├── InvalidCommunicator    it was closed, or a failure has finished it
+│   └── AllocationFailed       no memory for a region
+└── BackendError               choosing and starting a backend
+    ├── BackendNotAvailable    known, but it cannot run here
+    ├── InvalidBackend         no backend has that name
+    ├── InitializationFailed   it was configured, and could not start
+    └── MissingConfiguration   a setting is absent or malformed
+```
+
+Each error has fields for programs and says in words what happened and what to do next. All of them
+survive pickling, because they travel between processes. An object of the wrong kind (a list where
+an array is needed, a read-only result) is Python's own ``TypeError`` or ``ValueError``.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = [
+    "AllocationFailed",
+    "BackendError",
+    "BackendNotAvailable",
+    "CobreError",
+    "CollectiveFailed",
+    "CommError",
+    "ConfigurationProblem",
+    "InitializationFailed",
+    "InvalidBackend",
+    "InvalidBufferSize",
+    "InvalidCommunicator",
+    "InvalidRoot",
+    "MissingConfiguration",
+]
+
+
+class CobreError(Exception):
+    """The base of all errors of this package."""
+
+
+class CommError(CobreError):
+    """A collective or a shared region went wrong."""
+
+
+class CollectiveFailed(CommError):
+    """A collective could not finish on this rank.
+
+    When a peer died, stayed silent or called something else, the communicator is finished; every
+    later call says so with `InvalidCommunicator`. The one exception is a call refused because
+    another thread was inside a collective: it never began, and the other thread's call goes on.
+    """
+
+    def __init__(self, operation: str, message: str, mpi_error_code: int = 0) -> None:
+        super().__init__(operation, message, mpi_error_code)  # args are what pickle keeps
+        self.operation = operation
+        self.message = message
+        self.mpi_error_code = mpi_error_code
+
+    def __str__(self) -> str:
+        code = f" (MPI error {self.mpi_error_code})" if self.mpi_error_code else ""
+        return f"{self.operation}: {self.message}{code}"
+
+
+class InvalidBufferSize(CommError):
+    """Lengths do not fit together. Found before anything was sent; the communicator is as before.
+
+    ``expected`` and ``actual`` count elements, or entries for ``counts`` and ``displs``.
+    """
+
+    def __init__(self, operation: str, expected: int, actual: int, detail: str = "") -> None:
+        super().__init__(operation, expected, actual, detail)
+        self.operation = operation
+        self.expected = expected
+        self.actual = actual
+        self.detail = detail
+
+    def __str__(self) -> str:
+        detail = f"{self.detail}: " if self.detail else ""
+        return f"{self.operation}: {detail}expected {self.expected}, got {self.actual}"
+
+
+class InvalidRoot(CommError):
+    """``root`` is not a rank of this communicator. Nothing was sent."""
+
+    def __init__(self, root: int, size: int) -> None:
+        super().__init__(root, size)
+        self.root = root
+        self.size = size
+
+    def __str__(self) -> str:
+        return f"broadcast: root {self.root} is not a rank; this communicator has ranks 0 to {self.size - 1}"
+
+
+class InvalidCommunicator(CommError):
+    """The communicator or region is no longer usable: closed, or finished by a failure."""
+
+    def __init__(self, message: str = "the communicator is no longer usable") -> None:
+        super().__init__(message)
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class AllocationFailed(CommError):
+    """There is no memory for a region of that size."""
+
+    def __init__(self, requested_bytes: int, message: str) -> None:
+        super().__init__(requested_bytes, message)
+        self.requested_bytes = requested_bytes
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"cannot allocate a region of {self.requested_bytes:,} bytes: {self.message}"
+
+
+class BackendError(CobreError):
+    """No communicator could be made."""
+
+
+class BackendNotAvailable(BackendError):
+    """The backend exists but cannot run here. It is never replaced by another."""
+
+    def __init__(self, requested: str, reason: str, remedy: str = "") -> None:
+        super().__init__(requested, reason, remedy)
+        self.requested = requested
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"backend {self.requested!r} cannot run here: {self.reason}{remedy}"
+
+
+class InvalidBackend(BackendError):
+    """No backend has that name. ``source`` is the variable or argument that asked for it."""
+
+    def __init__(self, requested: str, available: Sequence[str], source: str = "backend") -> None:
+        super().__init__(requested, tuple(available), source)
+        self.requested = requested
+        self.available = tuple(available)
+        self.source = source
+
+    def __str__(self) -> str:
+        return f"{self.source}={self.requested!r} names no backend; choose one of {', '.join(self.available)}"
+
+
+class InitializationFailed(BackendError):
+    """The backend was configured, and could not start."""
+
+    def __init__(self, backend: str, message: str) -> None:
+        super().__init__(backend, message)
+        self.backend = backend
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"backend {self.backend!r} could not start: {self.message}"
+
+
+class ConfigurationProblem(NamedTuple):
+    """One setting that is absent or malformed; ``actual`` is None when it is absent."""
+
+    variable: str
+    expected: str
+    actual: str | None
+    example: str
+
+    def __str__(self) -> str:
+        found = "is not set" if self.actual is None else f"is {self.actual!r}"
+        return f"{self.variable} {found}; it should hold {self.expected}, for example {self.example}"
+
+
+class MissingConfiguration(BackendError):
+    """Settings are absent or malformed. All of them are listed, not only the first."""
+
+    def __init__(self, backend: str, problems: Sequence[ConfigurationProblem]) -> None:
+        super().__init__(backend, tuple(problems))
+        self.backend = backend
+        self.problems = tuple(problems)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the settings at fault, in the order of the reference table."""
+        return tuple(problem.variable for problem in self.problems)
+
+    def __str__(self) -> str:
+        lines = "".join(f"\n  - {problem}" for problem in self.problems)
+        return f"backend {self.backend!r} is not configured:{lines}"
