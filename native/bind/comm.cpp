@@ -193,25 +193,25 @@ void bind_comm(nb::module_& m) {
 
   m.def("check_allgatherv", &check_allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a.none(), "rank"_a,
         "size"_a,
-        nb::sig("def check_allgatherv(send: Buffer, recv: Buffer, counts: Sequence[SupportsIndex], "
+        nb::sig("def check_allgatherv(send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], "
                 "displs: Sequence[SupportsIndex] | None, rank: int, size: int) -> "
                 "tuple[NDArray[Any], NDArray[Any], tuple[int, ...], tuple[int, ...]]"),
         "Check the arguments of an allgatherv; return them flat, with displacements.");
   m.def("check_allreduce", &check_allreduce, "send"_a, "recv"_a, "op"_a,
-        nb::sig("def check_allreduce(send: Buffer, recv: Buffer, op: ReduceOp) -> "
+        nb::sig("def check_allreduce(send: BufferLike, recv: BufferLike, op: ReduceOp) -> "
                 "tuple[NDArray[Any], NDArray[Any]]"),
         "Check the arguments of an allreduce; return the buffers flat.");
   m.def("check_broadcast", &check_broadcast, "buf"_a, "root"_a, "rank"_a, "size"_a,
-        nb::sig("def check_broadcast(buf: Buffer, root: SupportsIndex, rank: int, size: int) -> "
+        nb::sig("def check_broadcast(buf: BufferLike, root: SupportsIndex, rank: int, size: int) -> "
                 "NDArray[Any]"),
         "Check the arguments of a broadcast; return the buffer flat.");
   m.def("reduce", &reduce, "slots"_a, "out"_a, "op"_a,
-        nb::sig("def reduce(slots: Sequence[Buffer], out: Buffer, op: ReduceOp) -> None"),
+        nb::sig("def reduce(slots: Sequence[BufferLike], out: BufferLike, op: ReduceOp) -> None"),
         "Reduce equally long slots into ``out``, element by element, in the order of the slots.\n\n"
         "The same bits as the plain loop; ``out`` may be one of the slots. A NaN result is always "
         "the\npositive quiet NaN without payload. Releases the GIL when there is enough to do.");
   m.def("place", &place, "part"_a, "whole"_a, "at"_a,
-        nb::sig("def place(part: Buffer, whole: Buffer, at: int) -> None"),
+        nb::sig("def place(part: BufferLike, whole: BufferLike, at: int) -> None"),
         "Copy ``part`` into ``whole`` from element ``at`` on, byte for byte, padding included.");
 }
 

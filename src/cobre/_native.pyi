@@ -6,9 +6,10 @@ import enum
 
 
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeAlias
 from numpy.typing import NDArray
 from typing_extensions import Buffer
+BufferLike: TypeAlias = NDArray[Any] | Buffer
 
 class ReduceOp(enum.Enum):
     """How ``allreduce`` combines the elements of all ranks."""
@@ -22,18 +23,18 @@ class ReduceOp(enum.Enum):
     MAX = 2
     """The largest; NaN if there is one."""
 
-def check_allgatherv(send: Buffer, recv: Buffer, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None, rank: int, size: int) -> tuple[NDArray[Any], NDArray[Any], tuple[int, ...], tuple[int, ...]]:
+def check_allgatherv(send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None, rank: int, size: int) -> tuple[NDArray[Any], NDArray[Any], tuple[int, ...], tuple[int, ...]]:
     """
     Check the arguments of an allgatherv; return them flat, with displacements.
     """
 
-def check_allreduce(send: Buffer, recv: Buffer, op: ReduceOp) -> tuple[NDArray[Any], NDArray[Any]]:
+def check_allreduce(send: BufferLike, recv: BufferLike, op: ReduceOp) -> tuple[NDArray[Any], NDArray[Any]]:
     """Check the arguments of an allreduce; return the buffers flat."""
 
-def check_broadcast(buf: Buffer, root: SupportsIndex, rank: int, size: int) -> NDArray[Any]:
+def check_broadcast(buf: BufferLike, root: SupportsIndex, rank: int, size: int) -> NDArray[Any]:
     """Check the arguments of a broadcast; return the buffer flat."""
 
-def reduce(slots: Sequence[Buffer], out: Buffer, op: ReduceOp) -> None:
+def reduce(slots: Sequence[BufferLike], out: BufferLike, op: ReduceOp) -> None:
     """
     Reduce equally long slots into ``out``, element by element, in the order of the slots.
 
@@ -41,7 +42,7 @@ def reduce(slots: Sequence[Buffer], out: Buffer, op: ReduceOp) -> None:
     positive quiet NaN without payload. Releases the GIL when there is enough to do.
     """
 
-def place(part: Buffer, whole: Buffer, at: int) -> None:
+def place(part: BufferLike, whole: BufferLike, at: int) -> None:
     """
     Copy ``part`` into ``whole`` from element ``at`` on, byte for byte, padding included.
     """

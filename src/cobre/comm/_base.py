@@ -11,18 +11,20 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cobre._native import ReduceOp, check_allgatherv, check_allreduce, check_broadcast
-from cobre.errors import CollectiveFailed, InvalidBufferSize, InvalidCommunicator
+from cobre.errors import AllocationFailed, CollectiveFailed, InvalidBufferSize, InvalidCommunicator
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from cobre.comm._topology import Topology
+
+    BufferLike: TypeAlias = NDArray[Any] | Buffer
 
 Result = TypeVar("Result")
 
@@ -73,8 +75,8 @@ class Communicator(ABC):
 
     def allgatherv(
         self,
-        send: Buffer,
-        recv: Buffer,
+        send: BufferLike,
+        recv: BufferLike,
         counts: Sequence[SupportsIndex],
         displs: Sequence[SupportsIndex] | None = None,
     ) -> None:
@@ -111,7 +113,7 @@ class Communicator(ABC):
             *check_allgatherv(send, recv, counts, displs, self._rank, self._size),
         )
 
-    def allreduce(self, send: Buffer, recv: Buffer, op: ReduceOp = ReduceOp.SUM) -> None:
+    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ReduceOp.SUM) -> None:
         """Combine the elements of all ranks; every rank gets the result.
 
         Afterwards ``recv[i]`` is ``op`` over all ranks' ``send[i]``, taken in rank order
@@ -141,7 +143,7 @@ class Communicator(ABC):
         flat_send, flat_recv = check_allreduce(send, recv, op)
         self._run("allreduce", self._allreduce, flat_send, flat_recv, op)
 
-    def broadcast(self, buf: Buffer, root: int = 0) -> None:
+    def broadcast(self, buf: BufferLike, root: int = 0) -> None:
         """Give every rank the contents of ``root``'s buffer.
 
         Afterwards ``buf`` has the root's bits on every rank. The root's buffer is only read.
@@ -223,6 +225,8 @@ class Communicator(ABC):
                 raise InvalidCommunicator(self._finished)
             try:
                 return hook(*args)
+            except AllocationFailed:
+                raise  # on every rank alike, so the group is as before
             except BaseException as failure:
                 # Whatever it was, Ctrl-C included: the peers may be anywhere in the protocol now.
                 self._finished = (
@@ -336,7 +340,7 @@ class SharedRegion(ABC):
 
     def __repr__(self) -> str:
         state = ", closed" if self._memory is None else ""
-        return f"<{type(self).__name__} of {self._count} × {self._dtype}{state}>"
+        return f"<{type(self).__name__} of {self._count} {self._dtype} elements{state}>"
 
     def _open_memory(self) -> NDArray[Any]:
         if self._memory is None:
@@ -367,7 +371,7 @@ class SharedMemoryProvider(ABC):
         Raises:
             InvalidBufferSize: ``count`` is negative.
             TypeError: the dtype holds Python objects.
-            AllocationFailed: there is no memory for it.
+            AllocationFailed: there is no memory for it; raised on every rank, and the group goes on.
             CollectiveFailed: a rank left, stayed silent or asked for something else.
             InvalidCommunicator: the communicator is closed or finished.
 
@@ -400,7 +404,7 @@ class SharedMemoryProvider(ABC):
 class BackendCommunicator(Communicator, SharedMemoryProvider):
     """What a backend makes: a `Communicator` that is a `SharedMemoryProvider` too."""
 
-    def create_shared_region(self, count: int, dtype: DTypeLike = np.float64) -> SharedRegion:  # noqa: D102
+    def create_shared_region(self, count: int, dtype: DTypeLike = np.float64) -> SharedRegion:
         element = np.dtype(dtype)
         if element.hasobject:
             raise TypeError(
@@ -410,7 +414,7 @@ class BackendCommunicator(Communicator, SharedMemoryProvider):
             raise InvalidBufferSize("create_shared_region", 0, count, "count is negative")
         return self._run("create_shared_region", self._create_shared_region, count, element)
 
-    def split_local(self) -> Communicator:  # noqa: D102
+    def split_local(self) -> Communicator:
         return self._run("split_local", self._split_local)
 
     @abstractmethod

@@ -50,7 +50,7 @@ class LocalCommunicator(BackendCommunicator):
         return LocalCommunicator()
 
 
-class LocalBackend(Backend):
+class LocalBackend(Backend[LocalConfig]):
     """Always available."""
 
     name = "local"
