@@ -98,8 +98,9 @@ bool overlap(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::
 }
 
 comm::ReduceOp as_reduce_op(nb::handle op, const char* operation) {
-  comm::ReduceOp result{};
-  if (nb::try_cast(op, result)) return result;
+  // By type, since nanobind would also take a member's number.
+  static const PyObject* const type = nb::type<comm::ReduceOp>().ptr();
+  if (reinterpret_cast<const PyObject*>(Py_TYPE(op.ptr())) == type) return nb::cast<comm::ReduceOp>(op);
   PyErr_Format(PyExc_TypeError, "%s: op must be ReduceOp.SUM, ReduceOp.MIN or ReduceOp.MAX, not %R",
                operation, op.ptr());
   throw nb::python_error();

@@ -35,6 +35,7 @@ def test_a_broken_backend_is_caught(check):
     broken = BROKEN[check.__name__]
     [outcome] = run_checks(thread_runner(3, broken, timeout_s=4.0), [check])
     assert not outcome.passed, f"{check.__name__} did not notice {broken.__name__}"
+    assert outcome.detail.startswith(getattr(broken, "caught_as", "AssertionError"))
 
 
 def test_no_broken_backend_is_left_over():

@@ -231,7 +231,7 @@ class Communicator(ABC):
                 # Whatever it was, Ctrl-C included: the peers may be anywhere in the protocol now.
                 self._finished = (
                     f"this communicator was finished by an earlier failure in {operation} "
-                    f"({failure or type(failure).__name__}); create a new one"
+                    f"({str(failure) or type(failure).__name__}); create a new one"
                 )
                 raise
         finally:

@@ -23,10 +23,16 @@ class Setting(NamedTuple):
     example: str
     parse: Callable[[str], Any]
     accepts: Callable[[Any], bool]
+    secret: bool = False
+
+    def problem(self, label: str, actual: object | None) -> ConfigurationProblem:
+        """Say that this setting is absent (None) or malformed."""
+        shown = None if actual is None else "(not shown)" if self.secret else str(actual)
+        return ConfigurationProblem(label, self.expected, shown, self.example)
 
 
-def _setting(rule: Setting, default: Any = MISSING, *, secret: bool = False) -> Any:
-    return field(default=default, metadata={"setting": rule}, repr=not secret)
+def _setting(rule: Setting, default: Any = MISSING) -> Any:
+    return field(default=default, metadata={"setting": rule}, repr=not rule.secret)
 
 
 def _whole(variable: str, expected: str, example: str, least: int = 0, most: float = math.inf) -> Setting:
@@ -53,11 +59,11 @@ def _seconds(variable: str) -> Setting:
     return Setting(variable, "a number of seconds above 0", "60", parse, accepts)
 
 
-def _text(variable: str, expected: str, example: str, pattern: str) -> Setting:
+def _text(variable: str, expected: str, example: str, pattern: str, *, secret: bool = False) -> Setting:
     def accepts(value: Any) -> bool:
         return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
-    return Setting(variable, expected, example, str, accepts)
+    return Setting(variable, expected, example, str, accepts, secret)
 
 
 def _rank(variable: str) -> Setting:
@@ -86,7 +92,7 @@ class _Settings:
             text = env.get(rule.variable)
             if text is None:
                 if required:
-                    problems.append(ConfigurationProblem(rule.variable, rule.expected, None, rule.example))
+                    problems.append(rule.problem(rule.variable, None))
                 continue
             try:
                 values[name] = rule.parse(text)
@@ -94,7 +100,7 @@ class _Settings:
                     raise ValueError(text)
             except ValueError:
                 values.pop(name, None)
-                problems.append(ConfigurationProblem(rule.variable, rule.expected, text, rule.example))
+                problems.append(rule.problem(rule.variable, text))
         variables = {name: rule.variable for name, rule, _ in cls._declared()}
         problems += cls._contradictions(values, variables)
         cls._raise(problems)
@@ -104,7 +110,7 @@ class _Settings:
         values = {name: getattr(self, name) for name, _, _ in self._declared()}
         labels = {name: f"{type(self).__name__}.{name}" for name in values}
         problems = [
-            ConfigurationProblem(labels[name], rule.expected, str(values[name]), rule.example)
+            rule.problem(labels[name], values[name])
             for name, rule, required in self._declared()
             if (required or values[name] is not None) and not rule.accepts(values[name])
         ]
@@ -186,10 +192,13 @@ class TcpConfig(_Settings):
     )
     secret: str | None = _setting(
         _text(
-            "COBRE_TCP_SECRET", "the group's secret, not empty", "the output of openssl rand -hex 32", ".+"
+            "COBRE_TCP_SECRET",
+            "the group's secret, one line, not empty",
+            "the output of openssl rand -hex 32",
+            ".+",
+            secret=True,
         ),
         None,
-        secret=True,
     )
     secret_file: str | None = _setting(
         _text(

@@ -1,0 +1,21 @@
+"""Makes the examples in docstrings, README and docs run as tests."""
+
+import numpy as np
+import pytest
+from sybil import Sybil
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+import cobre.comm
+
+pytest_collect_file = Sybil(
+    parsers=[PythonCodeBlockParser(), SkipParser()],
+    patterns=["README.md", "docs/*.md", "docs/**/*.md"],
+    path=".",
+).pytest()
+
+
+@pytest.fixture(autouse=True)
+def _names_for_doctests(doctest_namespace):
+    """What a reader of a docstring would have imported."""
+    doctest_namespace["np"] = np
+    doctest_namespace.update({name: getattr(cobre.comm, name) for name in cobre.comm.__all__})

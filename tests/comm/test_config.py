@@ -1,0 +1,135 @@
+"""Settings from the environment and from code: what is accepted, and the words of every refusal."""
+
+import pytest
+
+from cobre.comm import MissingConfiguration, ShmConfig, TcpConfig
+
+SHM = {"COBRE_SHM_NAME": "/cobre-42", "COBRE_SHM_RANK": "1", "COBRE_SHM_SIZE": "4"}
+TCP = {"COBRE_TCP_COORDINATOR": "node-1", "COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "4"}
+
+
+def test_shm_reads_its_variables():
+    assert ShmConfig.from_env(SHM) == ShmConfig("/cobre-42", rank=1, size=4, timeout_s=60)
+    assert ShmConfig.from_env({**SHM, "COBRE_SHM_TIMEOUT_SECS": "2.5"}).timeout_s == 2.5
+
+
+def test_tcp_reads_its_variables_and_has_the_documented_defaults():
+    assert TcpConfig.from_env(TCP) == TcpConfig(
+        rank=1,
+        size=4,
+        coordinator="node-1",
+        port=29500,
+        bind_addr="0.0.0.0",
+        timeout_s=60,
+        connect_timeout_ms=30000,
+        secret=None,
+        secret_file=None,
+    )
+
+
+def test_rank_zero_of_tcp_needs_no_coordinator():
+    assert TcpConfig.from_env({"COBRE_TCP_RANK": "0", "COBRE_TCP_SIZE": "2"}).coordinator is None
+    with pytest.raises(MissingConfiguration, match="COBRE_TCP_COORDINATOR is not set") as raised:
+        TcpConfig.from_env({"COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "2"})
+    assert raised.value.variables == ("COBRE_TCP_COORDINATOR",)
+
+
+def test_all_findings_come_at_once():
+    with pytest.raises(MissingConfiguration) as raised:
+        TcpConfig.from_env({"COBRE_TCP_RANK": "one", "COBRE_TCP_PORT": "-1", "COBRE_TCP_TIMEOUT_SECS": "0"})
+    error = raised.value
+    assert error.backend == "tcp"
+    assert error.variables == ("COBRE_TCP_RANK", "COBRE_TCP_SIZE", "COBRE_TCP_PORT", "COBRE_TCP_TIMEOUT_SECS")
+    assert [problem.actual for problem in error.problems] == ["one", None, "-1", "0"]
+    assert all(problem.expected and problem.example for problem in error.problems)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " 1", "1 ", "1\n", "one", "-1", "+1", "1.0", "1_0", "0x1", "\u0661", "True"]
+)
+@pytest.mark.parametrize("variable", ["COBRE_SHM_RANK", "COBRE_SHM_SIZE"])
+def test_a_number_is_digits_and_nothing_else(variable, text):
+    with pytest.raises(MissingConfiguration) as raised:
+        ShmConfig.from_env({**SHM, variable: text})
+    [problem] = raised.value.problems
+    assert (problem.variable, problem.actual) == (variable, text)
+    assert f"{variable} is {text!r}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("COBRE_SHM_SIZE", "0"),
+        ("COBRE_SHM_NAME", "cobre-42"),
+        ("COBRE_SHM_NAME", "/"),
+        ("COBRE_SHM_NAME", "/a/b"),
+        ("COBRE_SHM_NAME", "/cobre 42"),
+        ("COBRE_SHM_NAME", "/" + "x" * 300),
+        ("COBRE_SHM_TIMEOUT_SECS", "0"),
+        ("COBRE_SHM_TIMEOUT_SECS", "-5"),
+        ("COBRE_SHM_TIMEOUT_SECS", "inf"),
+        ("COBRE_SHM_TIMEOUT_SECS", "nan"),
+        ("COBRE_SHM_TIMEOUT_SECS", "1e3 "),
+    ],
+)
+def test_shm_names_the_malformed_variable(variable, text):
+    with pytest.raises(MissingConfiguration) as raised:
+        ShmConfig.from_env({**SHM, variable: text})
+    assert raised.value.variables == (variable,)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("COBRE_TCP_PORT", "-29500"),
+        ("COBRE_TCP_PORT", "0"),
+        ("COBRE_TCP_PORT", "65536"),
+        ("COBRE_TCP_PORT", "http"),
+        ("COBRE_TCP_COORDINATOR", ""),
+        ("COBRE_TCP_COORDINATOR", "node 1"),
+        ("COBRE_TCP_BIND_ADDR", ""),
+        ("COBRE_TCP_CONNECT_TIMEOUT_MS", "0"),
+        ("COBRE_TCP_CONNECT_TIMEOUT_MS", "2.5"),
+        ("COBRE_TCP_SECRET", ""),
+        ("COBRE_TCP_SECRET_FILE", ""),
+    ],
+)
+def test_tcp_names_the_malformed_variable(variable, text):
+    with pytest.raises(MissingConfiguration) as raised:
+        TcpConfig.from_env({**TCP, variable: text})
+    assert variable in raised.value.variables
+
+
+@pytest.mark.parametrize("rank", ["4", "5", "99999999999999999999"])
+def test_a_rank_beyond_the_size_is_refused_naming_both(rank):
+    with pytest.raises(MissingConfiguration) as raised:
+        ShmConfig.from_env({**SHM, "COBRE_SHM_RANK": rank})
+    [problem] = raised.value.problems
+    assert problem.variable == "COBRE_SHM_RANK"
+    assert "from 0 to 3, since COBRE_SHM_SIZE is 4" in problem.expected
+
+
+def test_code_is_checked_like_the_environment():
+    with pytest.raises(MissingConfiguration) as raised:
+        TcpConfig(rank=-1, size=0, port=0)
+    assert raised.value.variables == ("TcpConfig.rank", "TcpConfig.size", "TcpConfig.port")
+    with pytest.raises(MissingConfiguration, match="ShmConfig.rank is '4'"):
+        ShmConfig("/cobre-42", rank=4, size=4)
+    with pytest.raises(MissingConfiguration, match="ShmConfig.rank is 'True'"):
+        ShmConfig("/cobre-42", rank=True, size=4)
+
+
+def test_the_secret_is_given_one_way_and_never_shown():
+    config = TcpConfig.from_env({**TCP, "COBRE_TCP_SECRET": "hunter2"})
+    assert config.secret == "hunter2"
+    assert "hunter2" not in repr(config)
+    with pytest.raises(MissingConfiguration, match="COBRE_TCP_SECRET_FILE") as raised:
+        TcpConfig.from_env({**TCP, "COBRE_TCP_SECRET": "hunter2", "COBRE_TCP_SECRET_FILE": "/run/secret"})
+    assert "hunter2" not in str(raised.value)
+
+
+def test_a_malformed_secret_is_never_shown():
+    with pytest.raises(MissingConfiguration) as raised:
+        TcpConfig.from_env({**TCP, "COBRE_TCP_SECRET": "hunter2\n"})
+    assert "hunter2" not in str(raised.value)
+    assert "hunter2" not in repr(raised.value)

@@ -1,0 +1,188 @@
+"""Which backend an environment leads to, and what is said when it cannot be had."""
+
+import sys
+import types
+
+import pytest
+
+from cobre.comm import (
+    BackendNotAvailable,
+    InvalidBackend,
+    LocalConfig,
+    MissingConfiguration,
+    ShmConfig,
+    available_backends,
+    choose,
+    create_communicator,
+)
+from cobre.comm._backend import Backend
+from cobre.comm._selection import MPI_LAUNCHER_VARIABLES
+from cobre.comm.local import LocalCommunicator
+
+
+class PretendMpi(Backend):
+    """Stands in for the mpi backend where only the choice is tested."""
+
+    name, summary = "mpi", "pretended"
+
+    def configure(self, env):
+        return LocalConfig()
+
+    def connect(self, config):
+        return LocalCommunicator()
+
+
+class PretendMissingMpi(PretendMpi):
+    def obstacle(self):
+        return BackendNotAvailable("mpi", "mpi4py is not installed", "pip install 'cobre[mpi]'")
+
+
+def install(monkeypatch, backend):
+    module = types.ModuleType("cobre.comm.mpi")
+    module.BACKEND = backend
+    monkeypatch.setitem(sys.modules, "cobre.comm.mpi", module)
+
+
+@pytest.fixture
+def mpi(monkeypatch):
+    install(monkeypatch, PretendMpi())
+
+
+@pytest.fixture
+def no_mpi(monkeypatch):
+    install(monkeypatch, PretendMissingMpi())
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch):
+    for variable in ("COBRE_COMM_BACKEND", "COBRE_SHM_NAME", *MPI_LAUNCHER_VARIABLES):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.mark.parametrize("variable", MPI_LAUNCHER_VARIABLES)
+@pytest.mark.usefixtures("mpi")
+def test_each_launcher_variable_leads_to_mpi(variable):
+    choice = choose({variable: "0", "COBRE_TCP_COORDINATOR": "node-1", "COBRE_SHM_NAME": "/x"})
+    assert (choice.backend, choice.passed_over) == ("mpi", ())
+    assert variable in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("env", "backend", "reason"),
+    [
+        ({}, "local", "nothing in the environment names a group"),
+        ({"COBRE_COMM_BACKEND": "auto"}, "local", "nothing in the environment names a group"),
+        ({"COBRE_SHM_NAME": "/x"}, "shm", "COBRE_SHM_NAME is set"),
+        ({"COBRE_TCP_COORDINATOR": "a"}, "tcp", "COBRE_TCP_COORDINATOR is set"),
+        ({"COBRE_TCP_COORDINATOR": "a", "COBRE_SHM_NAME": "/x"}, "tcp", "COBRE_TCP_COORDINATOR is set"),
+        (
+            {"COBRE_TCP_RANK": "0", "COBRE_SHM_NAME": "/x"},
+            "tcp",
+            "COBRE_TCP_RANK is 0: the coordinator itself",
+        ),
+        ({"COBRE_TCP_RANK": "1"}, "local", "nothing in the environment names a group"),
+        ({"COBRE_COMM_BACKEND": "local", "COBRE_SHM_NAME": "/x"}, "local", "COBRE_COMM_BACKEND is 'local'"),
+        ({"COBRE_COMM_BACKEND": "tcp"}, "tcp", "COBRE_COMM_BACKEND is 'tcp'"),
+    ],
+)
+def test_the_chain(env, backend, reason):
+    choice = choose(env)
+    assert (choice.backend, choice.reason) == (backend, reason)
+
+
+SLURM_BATCH = {"SLURM_PROCID": "0", "SLURM_JOB_ID": "7", "SLURM_NTASKS": "4"}
+
+
+@pytest.mark.parametrize(
+    ("env", "why"),
+    [
+        (SLURM_BATCH, "this is the batch shell, not a step started by srun"),
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, "its job has one task"),
+        ({**SLURM_BATCH, "SLURM_STEP_NUM_TASKS": "1"}, "its job step has one task"),
+    ],
+)
+@pytest.mark.usefixtures("mpi")
+def test_a_slurm_batch_step_is_no_mpi_launch(env, why):
+    choice = choose(env)
+    assert (choice.backend, choice.warning) == ("local", "")
+    assert choice.passed_over == (f"mpi: SLURM_PROCID is set, but {why}",)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"SLURM_PROCID": "3"},
+        {**SLURM_BATCH, "SLURM_STEP_NUM_TASKS": "4"},
+        {**SLURM_BATCH, "PMI_RANK": "0"},
+    ],
+)
+@pytest.mark.usefixtures("mpi")
+def test_srun_is_an_mpi_launch(env):
+    assert choose(env).backend == "mpi"
+
+
+@pytest.mark.usefixtures("no_mpi")
+def test_a_launch_without_mpi_goes_on_and_warns(monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
+    with pytest.warns(RuntimeWarning, match="promises 4 ranks, but backend 'mpi' cannot run here") as caught:
+        comm = create_communicator()
+    assert comm.size == 1
+    assert "pip install 'cobre[mpi]'" in str(caught[0].message)
+    assert caught[0].filename == __file__, "the warning points at the caller"
+
+
+@pytest.mark.usefixtures("no_mpi")
+def test_a_launch_of_one_rank_without_mpi_does_not_warn(monkeypatch):
+    monkeypatch.setenv("PMI_SIZE", "1")
+    assert create_communicator().size == 1  # a warning would be an error here
+
+
+@pytest.mark.usefixtures("no_mpi")
+def test_what_was_asked_for_is_never_replaced(monkeypatch):
+    monkeypatch.setenv("COBRE_COMM_BACKEND", "mpi")
+    with pytest.raises(BackendNotAvailable, match=r"mpi4py is not installed; pip install 'cobre\[mpi\]'"):
+        create_communicator()
+    with pytest.raises(BackendNotAvailable):
+        create_communicator("mpi")
+
+
+@pytest.mark.parametrize("name", ["", " ", "SHM", "shm ", "sockets", "tcp,shm"])
+def test_an_unknown_name_in_the_environment_is_refused(monkeypatch, name):
+    monkeypatch.setenv("COBRE_COMM_BACKEND", name)
+    with pytest.raises(InvalidBackend) as raised:
+        create_communicator()
+    assert (raised.value.requested, raised.value.source) == (name, "COBRE_COMM_BACKEND")
+    assert str(raised.value) == (
+        f"COBRE_COMM_BACKEND={name!r} names no backend; choose one of auto, local, shm, tcp, mpi"
+    )
+
+
+def test_an_unknown_name_in_code_is_refused():
+    with pytest.raises(InvalidBackend, match="backend='sockets' names no backend"):
+        create_communicator("sockets")
+    with pytest.raises(TypeError, match="a backend's name or configuration, not int"):
+        create_communicator(4)
+
+
+def test_a_configuration_object_needs_no_environment(monkeypatch):
+    monkeypatch.setenv("COBRE_COMM_BACKEND", "tcp")
+    assert create_communicator(LocalConfig()).topology.backend == "local"
+    assert create_communicator("local").topology.backend == "local"
+    assert create_communicator("auto").topology.backend == "local"
+
+
+def test_a_variable_of_the_chosen_backend_is_named(monkeypatch):
+    """Once a backend runs here, its own settings decide; before that it says that it cannot run."""
+    monkeypatch.setenv("COBRE_SHM_NAME", "/x")
+    with pytest.raises((MissingConfiguration, BackendNotAvailable), match="shm"):
+        create_communicator()
+    assert ShmConfig.backend == "shm"
+
+
+def test_the_status_of_every_backend_is_known():
+    status = available_backends()
+    assert list(status)[:4] == ["local", "shm", "tcp", "mpi"]
+    assert status["local"].available
+    for backend in status.values():
+        assert backend.available == (backend.reason == "")
