@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cobre.comm._backend import Backend
 from cobre.errors import BackendNotAvailable, InvalidBackend
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 BUILTIN = ("local", "shm", "tcp", "mpi")
 ENTRY_POINT_GROUP = "cobre.comm"
@@ -98,6 +100,9 @@ def _import(name: str, source: str) -> Backend[Any]:
 
 
 def _added() -> dict[str, list[EntryPoint]]:
+    # Imported only here: it takes longer than all the rest, and a rank that names its backend pays it not.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
     added: dict[str, list[EntryPoint]] = {}
     for found in entry_points(group=ENTRY_POINT_GROUP):
         added.setdefault(found.name, []).append(found)

@@ -1,0 +1,36 @@
+"""The ``cobre`` command: parse, call, print."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from cobre import __version__
+from cobre.cli import comm
+from cobre.errors import CobreError
+
+app = typer.Typer(
+    name="cobre",
+    help="Multi-process SDDP, with the same bits whatever runs it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+app.add_typer(comm.app, name="comm")
+
+
+@app.callback(invoke_without_command=True)
+def _cobre(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command; an error of ours is one plain paragraph, not a traceback, and exits with 2."""
+    try:
+        app()
+    except CobreError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,148 @@
+"""``cobre comm``: what can communicate here, and whether it keeps its promises."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from cobre.comm import available_backends, choose, create_communicator
+from cobre.comm._registry import load
+from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
+from cobre.comm.testing import CHECKS, GroupRunner, Outcome, run_checks
+from cobre.errors import InitializationFailed, InvalidBackend
+
+app = typer.Typer(help="The communication layer: what is available, and does it work.", no_args_is_help=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def _relevant_variables() -> dict[str, str]:
+    """The variables that have a say in the choice; a secret is only said to be there."""
+    found = {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name in MPI_LAUNCHER_VARIABLES
+        or name.startswith((BACKEND_VARIABLE, "COBRE_SHM_", "COBRE_TCP_", "COBRE_MPI_"))
+    }
+    return {
+        name: "(set, not shown)" if name == "COBRE_TCP_SECRET" else value for name, value in found.items()
+    }
+
+
+@app.command()
+def info(as_json: AsJson = False) -> None:
+    """Print which backends are available, which one would be chosen here, and why."""
+    backends = available_backends()
+    variables = _relevant_variables()
+    try:
+        choice = choose(os.environ)
+        chosen = {"backend": choice.backend, "reason": choice.reason, "passed_over": list(choice.passed_over)}
+    except InvalidBackend as error:
+        choice, chosen = None, {"backend": None, "reason": str(error), "passed_over": []}
+
+    if as_json:
+        report = {
+            "backends": [asdict(b) for b in backends.values()],
+            "chosen": chosen,
+            "variables": variables,
+        }
+        typer.echo(json.dumps(report, indent=2))
+        return
+
+    table = Table(title="Backends", title_justify="left")
+    for heading in ("backend", "runs here", "what it is, or what is missing", "from"):
+        table.add_column(heading)
+    for backend in backends.values():
+        words = backend.summary or "; ".join(filter(None, (backend.reason, backend.remedy)))
+        style = "green" if backend.available else "yellow"
+        table.add_row(backend.name, Text("yes" if backend.available else "no", style), words, backend.origin)
+    console = Console()
+    console.print(table)
+    if choice is None:
+        console.print(f"Chosen here: nothing, because {chosen['reason']}", soft_wrap=True)
+    else:
+        console.print(f"Chosen here: {choice.backend}, because {choice.reason}", soft_wrap=True)
+        for passed in choice.passed_over:
+            console.print(f"Passed over: {passed}", soft_wrap=True)
+        if choice.warning:
+            console.print(f"Warning: {choice.warning}", style="yellow", soft_wrap=True)
+    for name, value in variables.items():
+        console.print(f"  {name}={value}", soft_wrap=True, highlight=False)
+
+
+@app.command()
+def check(
+    backend: Annotated[
+        str | None, typer.Option(help="The backend to check; otherwise the one chosen here.")
+    ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option("-n", "--ranks", min=1, help="How many ranks; otherwise those that exist already."),
+    ] = None,
+    only: Annotated[str, typer.Option(help="Run only checks whose name contains this.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Check that a backend keeps the whole contract here, on this machine or cluster.
+
+    With -n the ranks are started on this machine. Without, this process is taken for one rank of a
+    group that something else has started: `mpiexec -n 4 cobre comm check --backend mpi`.
+    Exits with 1 if a check fails.
+    """
+    name = backend or choose(os.environ).backend
+    if ranks is not None:
+        environments = load(name).rank_environments(ranks)
+        if environments != [{BACKEND_VARIABLE: name}]:
+            raise InitializationFailed(name, "starting ranks needs the launcher")
+    checks = [check for check in CHECKS if only in check.__name__]
+    if not checks:
+        raise typer.BadParameter(f"no check has {only!r} in its name", param_hint="--only")
+    runner = GroupRunner(lambda: create_communicator(name))
+    outcomes = list(_watched(runner, run_checks(runner, checks), len(checks), as_json))
+    failed = sum(not outcome.passed for outcome in outcomes)
+    if runner.rank == 0:
+        _report(name, runner.size, outcomes, as_json)
+    runner.close()
+    raise typer.Exit(1 if failed else 0)
+
+
+def _watched(
+    runner: GroupRunner, outcomes: Iterable[Outcome], total: int, as_json: bool
+) -> Iterator[Outcome]:
+    """Pass outcomes on, showing on rank 0 of a terminal how far it is."""
+    console = Console(stderr=True)
+    with Progress(
+        console=console, transient=True, disable=as_json or runner.rank != 0 or not console.is_terminal
+    ) as bar:
+        task = bar.add_task("checking", total=total)
+        for outcome in outcomes:
+            bar.advance(task)
+            yield outcome
+
+
+def _report(backend: str, size: int, outcomes: list[Outcome], as_json: bool) -> None:
+    failed = [outcome for outcome in outcomes if not outcome.passed]
+    if as_json:
+        report = {"backend": backend, "ranks": size, "checks": [asdict(outcome) for outcome in outcomes]}
+        typer.echo(json.dumps(report, indent=2))
+        return
+    table = Table(title=f"{backend}, {size} rank{'s' * (size > 1)}", title_justify="left")
+    table.add_column("promise")
+    table.add_column("kept")
+    table.add_column("ms", justify="right")
+    for outcome in outcomes:
+        kept = Text("yes", "green") if outcome.passed else Text("NO", "bold red")
+        table.add_row(outcome.promise, kept, f"{1e3 * outcome.seconds:.1f}")
+    console = Console()
+    console.print(table)
+    for outcome in failed:
+        console.print(Text(f"{outcome.name}: {outcome.detail}", "red"), soft_wrap=True)
+    console.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} promises kept")
