@@ -14,7 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from cobre.comm import available_backends, choose, create_communicator
+from cobre.comm import Choice, available_backends, choose, create_communicator
 from cobre.comm._registry import load
 from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
 from cobre.comm.testing import CHECKS, GroupRunner, Outcome, run_checks
@@ -43,11 +43,13 @@ def info(as_json: AsJson = False) -> None:
     """Print which backends are available, which one would be chosen here, and why."""
     backends = available_backends()
     variables = _relevant_variables()
+    choice: Choice | None = None
+    chosen: dict[str, object]
     try:
         choice = choose(os.environ)
-        chosen = {"backend": choice.backend, "reason": choice.reason, "passed_over": list(choice.passed_over)}
+        chosen = asdict(choice)
     except InvalidBackend as error:
-        choice, chosen = None, {"backend": None, "reason": str(error), "passed_over": []}
+        chosen = {"backend": None, "reason": str(error), "passed_over": (), "warning": ""}
 
     if as_json:
         report = {
