@@ -4,10 +4,16 @@
 
 namespace cobre::bind {
 void bind_comm(nanobind::module_& m);
-}
+#if defined(__linux__)
+void bind_shm(nanobind::module_& m);
+#endif
+}  // namespace cobre::bind
 
 NB_MODULE(_native, m) {
   if (PyArray_ImportNumPyAPI() < 0) throw nanobind::python_error();
   m.doc() = "The native core of cobre. Its functions are for the other modules of the package.";
   cobre::bind::bind_comm(m);
+#if defined(__linux__)
+  cobre::bind::bind_shm(m);
+#endif
 }

@@ -46,3 +46,52 @@ def place(part: BufferLike, whole: BufferLike, at: int) -> None:
     """
     Copy ``part`` into ``whole`` from element ``at`` on, byte for byte, padding included.
     """
+
+class ShmOperation(enum.Enum):
+    """What a meeting in shared memory is for."""
+
+    BARRIER = 2
+
+    FENCE = 6
+
+    CREATE_SHARED_REGION = 7
+
+    SPLIT_LOCAL = 8
+
+def shm_segment_bytes(size: int, slot_bytes: int) -> int:
+    """The length of the segment of a group."""
+
+def shm_initialise(memory: BufferLike, size: int, slot_bytes: int, token: int) -> None:
+    """Make fresh, zero-filled memory the segment of a group."""
+
+class ShmGroup:
+    """One rank's end of a group that meets in shared memory."""
+
+    def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, timeout_s: float) -> None: ...
+
+    def join(self) -> None:
+        """Wait for all ranks to come."""
+
+    def leave(self) -> None:
+        """Say goodbye; peers that still wait for this rank fail at once."""
+
+    def barrier(self, operation: ShmOperation) -> None: ...
+
+    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: tuple[int, ...], displs: tuple[int, ...]) -> None: ...
+
+    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp) -> None: ...
+
+    def broadcast(self, buf: BufferLike, root: int) -> None: ...
+
+    def announce(self, operation: ShmOperation, count: int, kind: str, itemsize: int, answer: BufferLike) -> None:
+        """
+        Agree on the arguments of a call, and give everybody rank 0's answer to it.
+        """
+
+    def pid_of(self, rank: int) -> int: ...
+
+    @property
+    def reads_peers_memory(self) -> bool:
+        """
+        Whether large parts travel by one copy, straight from the peer's memory.
+        """

@@ -161,7 +161,7 @@ class ShmConfig(_Settings):
             "COBRE_SHM_NAME",
             "the segment's name, equal on all ranks: a '/' and then letters, digits, '.', '_' or '-'",
             "/cobre-42",
-            r"/[A-Za-z0-9._-]{1,200}",
+            r"/[A-Za-z0-9._-]{1,200}|/proc/[0-9]+/fd/[0-9]+",
         )
     )
     rank: int = _setting(_rank("COBRE_SHM_RANK"))

@@ -1,0 +1,442 @@
+#include "group.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "copy.hpp"
+#include "waiting.hpp"
+
+namespace cobre::shm {
+namespace {
+
+// Up to this many bytes, everybody reducing everything after one meeting beats sharing the work out,
+// which needs two.
+constexpr std::size_t kReduceAloneBytes = 8 * 1024;
+// From here on a result is more than the caches keep, so it is written past them.
+constexpr std::size_t kPastCacheBytes = 16 * 1024 * 1024;
+// From here on one copy by the kernel beats two of our own.
+constexpr std::size_t kReadPeersBytes = 1024 * 1024;
+
+void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t total) noexcept {
+  if (total >= kPastCacheBytes) {
+    copy_past_cache(to, from, bytes);
+  } else if (bytes > 0) {
+    std::memcpy(to, from, bytes);
+  }
+}
+
+int usable_cores() noexcept {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+constexpr const char* kOperationNames[] = {"nothing",   "join",  "barrier",              "allgatherv", "allreduce",
+                                           "broadcast", "fence", "create_shared_region", "split_local"};
+constexpr const char* kReduceNames[] = {"SUM", "MIN", "MAX"};
+
+}  // namespace
+
+std::string describe(const Call& call) {
+  std::string text = kOperationNames[static_cast<std::size_t>(call.operation)];
+  if (call.operation == Operation::allreduce) text += std::string("(") + kReduceNames[call.reduce_op] + ")";
+  if (call.element != 0) {
+    text += " of " + std::to_string(call.count) + " elements of type ";
+    text += static_cast<char>(call.element >> 24);
+    text += std::to_string(call.element & 0xffffffu);
+  }
+  if (call.operation == Operation::allgatherv) {
+    text += " in parts #" + std::to_string(call.parts % 10000);  // tells different parts of one total apart
+  }
+  if (call.operation == Operation::broadcast) text += " from root " + std::to_string(call.root);
+  return text;
+}
+
+void Group::initialise(void* memory, const Layout& layout, std::uint64_t token) noexcept {
+  auto* control = static_cast<ControlBlock*>(memory);
+  control->magic = kMagic;
+  control->version = kLayoutVersion;
+  control->size = layout.size;
+  control->slot_bytes = layout.slot_bytes;
+  control->token = token;
+}
+
+bool Group::is_segment(const void* memory, const Layout& layout, std::uint64_t token) noexcept {
+  const auto* control = static_cast<const ControlBlock*>(memory);
+  return control->magic == kMagic && control->version == kLayoutVersion && control->size == layout.size &&
+         control->slot_bytes == layout.slot_bytes && control->token == token;
+}
+
+Group::Group(void* memory, const Layout& layout, std::uint32_t rank, Options options)
+    : memory_(static_cast<std::byte*>(memory)),
+      control_(*static_cast<ControlBlock*>(memory)),
+      layout_(layout),
+      rank_(rank),
+      options_(std::move(options)),
+      watches_(layout.size),
+      addresses_(layout.size) {
+  // With a core for everybody, looking costs nothing and saves the way through the kernel. Otherwise
+  // the one we wait for may need this very core.
+  const bool crowded = static_cast<int>(layout.size) > usable_cores();
+  spins_ = crowded ? 20 : 2000;
+  yields_ = crowded ? 500 : 200;
+}
+
+Group::~Group() { leave(); }
+
+RankBlock& Group::block(std::uint32_t rank) const noexcept {
+  return reinterpret_cast<RankBlock*>(memory_ + layout_.ranks_at())[rank];
+}
+
+std::byte* Group::slot(std::uint32_t rank, std::uint64_t step) const noexcept {
+  const std::size_t which = step & 1;
+  return memory_ + layout_.slots_at() + rank * layout_.slots_per_rank() + which * layout_.slots_per_rank() / 4;
+}
+
+std::byte* Group::reduced(std::uint32_t rank, std::uint64_t step) const noexcept {
+  return slot(rank, step) + layout_.slots_per_rank() / 2;
+}
+
+Post& Group::post_of(std::uint32_t rank) const noexcept { return block(rank).posts[step_ & 1]; }
+
+std::int32_t Group::pid_of(std::uint32_t rank) const noexcept {
+  return block(rank).pid.load(std::memory_order_relaxed);
+}
+
+void Group::join() {
+  auto& mine = block(rank_);
+  auto expected = Presence::absent;
+  if (!mine.presence.compare_exchange_strong(expected, Presence::joined)) {
+    throw GroupFailure{"rank " + std::to_string(rank_) + " is taken already, by pid " + std::to_string(pid_of(rank_)) +
+                       "; give every process a rank of its own"};
+  }
+  joined_ = true;
+  mine.pid.store(getpid(), std::memory_order_relaxed);  // published by the post that follows
+  const Call call{.operation = Operation::join};
+  begin_step();
+  meet_and_compare(call);
+  for (std::uint32_t peer = 0; peer < layout_.size; ++peer) {
+    if (peer != rank_ && !watches_[peer].watching()) watches_[peer].watch(pid_of(peer));
+  }
+  probe_peers_memory(call);
+}
+
+void Group::probe_peers_memory(const Call& call) {
+  // Each rank shows where it keeps a number that the others know, and tries to read the next rank's.
+  const std::uint64_t known = control_.token ^ rank_;
+  const auto address = reinterpret_cast<std::uint64_t>(&known);
+  begin_step();
+  std::memcpy(post_of(rank_).payload, &address, sizeof(address));
+  meet(call);
+  const std::uint32_t next = (rank_ + 1) % layout_.size;
+  std::uint64_t there = 0, found = 0;
+  std::memcpy(&there, post_of(next).payload, sizeof(there));
+  const bool works = read_memory(pid_of(next), there, &found, sizeof(found)) && found == (control_.token ^ next);
+  begin_step();  // also keeps `known` alive until all have read
+  std::memcpy(post_of(rank_).payload, &works, sizeof(works));
+  meet(call);
+  reads_peers_memory_ = true;
+  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+    bool peers = false;
+    std::memcpy(&peers, post_of(rank).payload, sizeof(peers));
+    reads_peers_memory_ = reads_peers_memory_ && peers;
+  }
+}
+
+void Group::leave() noexcept {
+  if (!joined_) return;
+  joined_ = false;
+  block(rank_).presence.store(Presence::left, std::memory_order_release);
+  for (auto& post : block(rank_).posts) wake(post.step);
+}
+
+void Group::meet(const Call& call) {
+  auto& mine = post_of(rank_);
+  // Sequentially consistent, and so is the look at the sleepers: either this rank sees the sleeper or
+  // the sleeper, who announces itself before it looks, sees this step. Publishes all writes before it.
+  mine.step.store(step_, std::memory_order_seq_cst);
+  if (block(rank_).sleepers.load(std::memory_order_seq_cst) != 0) wake(mine.step);
+  for (std::uint32_t i = 1; i < layout_.size; ++i) wait_for((rank_ + i) % layout_.size, call);
+  // Somebody may have given up on this group while all of this step's posts were there.
+  if (control_.failure.load(std::memory_order_relaxed) != 0) raise_recorded();
+}
+
+void Group::meet_and_compare(const Call& call) {
+  post_of(rank_).call = call;
+  meet(call);
+  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+    if (!(post_of(rank).call == call)) fail(Trouble::disagreement, rank);
+  }
+}
+
+void Group::wait_for(std::uint32_t peer, const Call& call) {
+  const auto& word = post_of(peer).step;
+  for (int i = 0; i < spins_; ++i) {
+    // Acquire: what the peer wrote before its post is visible from here on.
+    if (word.load(std::memory_order_acquire) == step_) return;
+    relax();
+  }
+  for (int i = 0; i < yields_; ++i) {
+    if (word.load(std::memory_order_acquire) == step_) return;
+    sched_yield();
+  }
+  wait_asleep_for(peer, call);
+}
+
+void Group::wait_asleep_for(std::uint32_t peer, const Call& call) {
+  auto& word = post_of(peer).step;
+  auto& sleepers = block(peer).sleepers;
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.timeout);
+  // Short at first; then long enough to cost nothing, short enough to notice a death at once.
+  for (int slice_ms = 1; word.load(std::memory_order_acquire) != step_; slice_ms = std::min(2 * slice_ms, 16)) {
+    look_for_trouble(peer, deadline, call);
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const auto seen = word.load(std::memory_order_seq_cst);
+    if (seen != step_) sleep_on(word, seen, slice_ms);
+    sleepers.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+void Group::look_for_trouble(std::uint32_t peer, Clock::time_point deadline, const Call& call) {
+  if (control_.failure.load(std::memory_order_acquire) != 0) raise_recorded();
+  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+    if (rank == rank_) continue;
+    auto& watch = watches_[rank];
+    const auto pid = pid_of(rank);
+    if (!watch.watching() && pid != 0) watch.watch(pid);
+    const bool left = block(rank).presence.load(std::memory_order_acquire) == Presence::left;
+    if (!left && !watch.died()) continue;
+    // Whoever posted this step before going has done its duty in it.
+    if (post_of(rank).step.load(std::memory_order_acquire) == step_) continue;
+    fail(left ? Trouble::left : Trouble::died, rank);
+  }
+  if (Clock::now() >= deadline) {
+    if (call.operation == Operation::join) throw_missing();
+    fail(Trouble::silent, peer);
+  }
+  if (options_.interrupted && options_.interrupted()) {
+    record(Trouble::interrupted, rank_);
+    throw Interrupted{};
+  }
+}
+
+void Group::barrier(const Call& call) {
+  begin_step();
+  meet_and_compare(call);
+}
+
+void Group::allgatherv(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts) {
+  std::size_t longest = 0, total = 0;
+  for (const auto& part : parts) {
+    longest = std::max(longest, part.bytes);
+    total += part.bytes;
+  }
+  if (longest > kInlineBytes) {
+    if (reads_peers_memory_ && longest >= kReadPeersBytes) return gather_by_reading(call, send, recv, parts);
+    return gather_by_chunks(call, send, recv, parts, longest, total);
+  }
+  begin_step();
+  const auto& own = parts[rank_];
+  if (own.bytes > 0) {
+    std::memcpy(post_of(rank_).payload, send, own.bytes);
+    if (recv + own.at != send) std::memcpy(recv + own.at, send, own.bytes);
+  }
+  meet_and_compare(call);
+  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+    if (rank != rank_ && parts[rank].bytes > 0) {
+      std::memcpy(recv + parts[rank].at, post_of(rank).payload, parts[rank].bytes);
+    }
+  }
+}
+
+void Group::gather_by_reading(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts) {
+  const auto address = reinterpret_cast<std::uint64_t>(send);
+  begin_step();
+  std::memcpy(post_of(rank_).payload, &address, sizeof(address));
+  meet_and_compare(call);
+  const auto& own = parts[rank_];
+  for (std::uint32_t i = 1; i < layout_.size; ++i) {
+    const auto rank = (rank_ + i) % layout_.size;  // each begins with another, so that not all read one
+    std::uint64_t there = 0;
+    std::memcpy(&there, post_of(rank).payload, sizeof(there));
+    if (!read_memory(pid_of(rank), there, recv + parts[rank].at, parts[rank].bytes)) {
+      fail(watches_[rank].died() ? Trouble::died : Trouble::refused, rank);
+    }
+  }
+  if (recv + own.at != send) copy_out(recv + own.at, send, own.bytes, own.bytes);
+  begin_step();  // nobody changes its send buffer before all have read it
+  meet(call);
+}
+
+void Group::gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts,
+                             std::size_t longest, std::size_t total) {
+  const auto chunk = layout_.slot_bytes;
+  const auto& own = parts[rank_];
+  const bool in_place = recv + own.at == send;
+  for (std::size_t from = 0; from < longest; from += chunk) {
+    const auto step = begin_step();
+    const auto length = [&](const Part& part) { return std::min(chunk, part.bytes - std::min(part.bytes, from)); };
+    if (const auto bytes = length(own); bytes > 0) {
+      std::memcpy(slot(rank_, step), send + from, bytes);
+      if (!in_place) copy_out(recv + own.at + from, send + from, bytes, total);
+    }
+    from == 0 ? meet_and_compare(call) : meet(call);
+    for (std::uint32_t i = 1; i < layout_.size; ++i) {
+      const auto rank = (rank_ + i) % layout_.size;
+      copy_out(recv + parts[rank].at + from, slot(rank, step), length(parts[rank]), total);
+    }
+  }
+}
+
+void Group::allreduce(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
+                      std::byte* recv, std::size_t count) {
+  const std::size_t bytes = count * itemsize;
+  if (bytes > std::min(kReduceAloneBytes, layout_.slot_bytes)) {
+    return reduce_by_shares(call, element, itemsize, send, recv, count);
+  }
+  const auto step = begin_step();
+  const bool fits_post = bytes <= kInlineBytes;
+  std::memcpy(fits_post ? post_of(rank_).payload : slot(rank_, step), send, bytes);
+  meet_and_compare(call);
+  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+    addresses_[rank] = fits_post ? post_of(rank).payload : slot(rank, step);
+  }
+  comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), layout_.size, recv, count);
+}
+
+// Each rank reduces its share of every chunk and shows the result with the next step, in which the
+// next chunk arrives too: one meeting per chunk, and one more for the last results.
+void Group::reduce_by_shares(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
+                             std::byte* recv, std::size_t count) {
+  const std::size_t ranks = layout_.size;
+  const std::size_t chunk = layout_.slot_bytes / itemsize;
+  const std::size_t total = count * itemsize;
+  const auto length_from = [&](std::size_t from) { return std::min(chunk, count - from); };
+  const auto share_begin = [&](std::size_t length, std::size_t rank) { return length * rank / ranks; };
+  for (std::size_t from = 0; from < count + chunk; from += chunk) {
+    const auto step = begin_step();
+    const bool arriving = from < count;
+    const std::size_t length = arriving ? length_from(from) : 0;
+    const std::size_t begin = share_begin(length, rank_), end = share_begin(length, rank_ + 1);
+    if (arriving) {  // its own share a rank reads from `send`, where it is
+      const auto* source = send + from * itemsize;
+      std::memcpy(slot(rank_, step), source, begin * itemsize);
+      std::memcpy(slot(rank_, step) + end * itemsize, source + end * itemsize, (length - end) * itemsize);
+    }
+    from == 0 ? meet_and_compare(call) : meet(call);
+    if (from > 0) {
+      const std::size_t before = from - chunk, results = length_from(before);
+      for (std::size_t i = 1; i < ranks; ++i) {
+        const auto rank = (rank_ + i) % ranks;
+        const auto first = share_begin(results, rank), last = share_begin(results, rank + 1);
+        copy_out(recv + (before + first) * itemsize, reduced(static_cast<std::uint32_t>(rank), step),
+                 (last - first) * itemsize, total);
+      }
+    }
+    if (end > begin) {
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        addresses_[rank] = (rank == rank_ ? send + from * itemsize : slot(rank, step)) + begin * itemsize;
+      }
+      auto* result = reduced(rank_, step + 1);
+      comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), ranks, result, end - begin);
+      copy_out(recv + (from + begin) * itemsize, result, (end - begin) * itemsize, total);
+    }
+  }
+}
+
+void Group::broadcast(const Call& call, std::byte* buf, std::size_t bytes) {
+  const bool is_root = rank_ == call.root;
+  if (bytes <= kInlineBytes) {
+    begin_step();
+    if (is_root && bytes > 0) std::memcpy(post_of(rank_).payload, buf, bytes);
+    meet_and_compare(call);
+    if (!is_root && bytes > 0) std::memcpy(buf, post_of(call.root).payload, bytes);
+    return;
+  }
+  // While the others copy a chunk out, the root copies the next one in.
+  for (std::size_t from = 0; from < bytes; from += layout_.slot_bytes) {
+    const auto step = begin_step();
+    const auto length = std::min(layout_.slot_bytes, bytes - from);
+    if (is_root) std::memcpy(slot(rank_, step), buf + from, length);
+    from == 0 ? meet_and_compare(call) : meet(call);
+    if (!is_root) copy_out(buf + from, slot(call.root, step), length, bytes);
+  }
+}
+
+void Group::record(Trouble trouble, std::uint32_t rank) noexcept {
+  std::uint64_t none = 0;  // the first failure stands: what follows is its consequence
+  control_.failure.compare_exchange_strong(none, (static_cast<std::uint64_t>(trouble) << 32) | rank);
+  for (std::uint32_t other = 0; other < layout_.size; ++other) {
+    for (auto& post : block(other).posts) wake(post.step);
+  }
+}
+
+void Group::fail(Trouble trouble, std::uint32_t rank) {
+  record(trouble, rank);
+  raise_recorded();
+}
+
+void Group::raise_recorded() {
+  const auto failure = control_.failure.load(std::memory_order_acquire);
+  throw GroupFailure{words(static_cast<Trouble>(failure >> 32), static_cast<std::uint32_t>(failure))};
+}
+
+void Group::throw_missing() {
+  std::string missing;
+  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+    if (block(rank).presence.load() != Presence::absent) continue;
+    missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  record(Trouble::refused, rank_);
+  throw GroupFailure{"ranks that did not come in time: " + missing};
+}
+
+std::string Group::words(Trouble trouble, std::uint32_t rank) const {
+  const std::string who = "rank " + std::to_string(rank) + " (pid " + std::to_string(pid_of(rank)) + ")";
+  switch (trouble) {
+    case Trouble::died:
+      return who + " exited; read its own traceback first";
+    case Trouble::silent: {
+      auto seconds = std::to_string(options_.timeout.count());
+      seconds.erase(seconds.find_last_not_of('0') + 1);
+      if (seconds.back() == '.') seconds.pop_back();
+      return who + " did not come within " + seconds + " s; it is stopped, stuck, or needs a longer timeout";
+    }
+    case Trouble::left:
+      return who + " closed its communicator while the others still needed it";
+    case Trouble::interrupted:
+      return who + " was interrupted";
+    case Trouble::disagreement:
+      return "the ranks disagree: " + who_called_what();
+    case Trouble::refused:
+      return who + " could not take part";
+    case Trouble::none:
+      break;
+  }
+  return "the group failed";
+}
+
+std::string Group::who_called_what() const {
+  // Ranks with the same call together: "ranks 0, 2 called barrier; rank 1 called allreduce(SUM) of …".
+  std::vector<std::pair<std::string, std::vector<std::uint32_t>>> by_call;
+  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+    const auto text = describe(post_of(rank).call);
+    const auto found = std::find_if(by_call.begin(), by_call.end(), [&](const auto& e) { return e.first == text; });
+    if (found == by_call.end()) {
+      by_call.push_back({text, {rank}});
+    } else {
+      found->second.push_back(rank);
+    }
+  }
+  std::string all;
+  for (const auto& [text, ranks] : by_call) {
+    all += (all.empty() ? "" : "; ") + std::string(ranks.size() > 1 ? "ranks " : "rank ");
+    for (std::size_t i = 0; i < ranks.size(); ++i) all += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
+    all += " called " + text;
+  }
+  return all;
+}
+
+}  // namespace cobre::shm

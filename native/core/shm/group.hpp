@@ -1,0 +1,117 @@
+// The ranks of one machine meeting in shared memory: write, meet, read.
+//
+// Every collective is a row of steps. In a step each rank writes what it brings into its own slot,
+// posts the step's number, waits until all have posted it, and reads the others' slots. Slots come
+// in pairs, used in turn, and that is enough: a rank that writes in step s + 2 has seen everybody's
+// post of step s + 1, and nobody posts that before it has done with reading step s.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/comm/reduce.hpp"
+#include "layout.hpp"
+#include "process.hpp"
+
+namespace cobre::shm {
+
+/// A collective could not finish. `what` is for people; the group is finished.
+struct GroupFailure {
+  std::string what;
+};
+
+/// A waiting rank was asked to stop by its own process, by Ctrl-C for instance.
+struct Interrupted {};
+
+struct Part {
+  std::size_t bytes;
+  std::size_t at;  // in bytes from the beginning of the receive buffer
+};
+
+class Group {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Options {
+    std::chrono::duration<double> timeout{60.0};
+    /// Called now and then while waiting long; true ends the wait with `Interrupted`.
+    std::function<bool()> interrupted;
+  };
+
+  /// Make fresh, zero-filled memory of `Layout::total()` bytes a segment. By rank 0, before it is shown.
+  static void initialise(void* memory, const Layout& layout, std::uint64_t token) noexcept;
+
+  /// Whether the memory is the segment of that group, in this layout.
+  static bool is_segment(const void* memory, const Layout& layout, std::uint64_t token) noexcept;
+
+  /// Take rank `rank` in a segment. The memory must outlive the group.
+  Group(void* memory, const Layout& layout, std::uint32_t rank, Options options);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  /// Wait for all ranks to come. Throws a GroupFailure that names those who did not.
+  void join();
+  /// Say goodbye: peers that still wait for this rank fail at once instead of waiting.
+  void leave() noexcept;
+
+  // The collectives. `call` is what the ranks compare; the buffers have been checked.
+  void barrier(const Call& call);
+  void allgatherv(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts);
+  void allreduce(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
+                 std::byte* recv, std::size_t count);
+  void broadcast(const Call& call, std::byte* buf, std::size_t bytes);
+
+  std::int32_t pid_of(std::uint32_t rank) const noexcept;
+  bool reads_peers_memory() const noexcept { return reads_peers_memory_; }
+
+ private:
+  RankBlock& block(std::uint32_t rank) const noexcept;
+  Post& post_of(std::uint32_t rank) const noexcept;                           // of the current step
+  std::byte* slot(std::uint32_t rank, std::uint64_t step) const noexcept;     // what the rank brings
+  std::byte* reduced(std::uint32_t rank, std::uint64_t step) const noexcept;  // its share of a result
+
+  std::uint64_t begin_step() noexcept { return ++step_; }
+  void meet(const Call& call);
+  void meet_and_compare(const Call& call);
+  void wait_for(std::uint32_t peer, const Call& call);
+  void wait_asleep_for(std::uint32_t peer, const Call& call);
+  void look_for_trouble(std::uint32_t peer, Clock::time_point deadline, const Call& call);
+  void probe_peers_memory(const Call& call);
+
+  void gather_by_reading(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts);
+  void gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts,
+                        std::size_t longest, std::size_t total);
+  void reduce_by_shares(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
+                        std::byte* recv, std::size_t count);
+
+  void record(Trouble trouble, std::uint32_t rank) noexcept;
+  [[noreturn]] void fail(Trouble trouble, std::uint32_t rank);
+  [[noreturn]] void raise_recorded();
+  [[noreturn]] void throw_missing();
+  std::string words(Trouble trouble, std::uint32_t rank) const;
+  std::string who_called_what() const;
+
+  std::byte* const memory_;
+  ControlBlock& control_;
+  const Layout layout_;
+  const std::uint32_t rank_;
+  const Options options_;
+  std::vector<ProcessWatch> watches_;
+  std::vector<const void*> addresses_;  // of all ranks' slots, for a reduction
+  std::uint64_t step_ = 0;
+  int spins_;   // looks before the first yield
+  int yields_;  // yields before the first sleep
+  bool joined_ = false;
+  bool reads_peers_memory_ = false;
+};
+
+/// A call in words, for people: "allreduce(SUM) of 4 elements of type f8".
+std::string describe(const Call& call);
+
+}  // namespace cobre::shm

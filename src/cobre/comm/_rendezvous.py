@@ -1,0 +1,154 @@
+"""How the ranks of a shared-memory group find rank 0's segment.
+
+The segment itself never has a name: rank 0 makes it anonymous (a memfd), and the others open it
+through rank 0's entry in ``/proc``, which only the same user can. All they need is a note saying
+which process and which descriptor. The note lies either
+
+- in a file of the agreed name in ``/dev/shm``, readable by this user only, and removed as soon as all
+  have come; or
+- in an anonymous file of the process that started the ranks, named like ``/proc/4711/fd/5``. Then no
+  name ever exists, and nothing can remain even if everybody is killed in the same moment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import time
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from cobre.errors import InitializationFailed
+
+_FOLDER = "/dev/shm"  # noqa: S108  where Linux keeps POSIX shared memory
+_INHERITED = re.compile(r"/proc/[0-9]+/fd/[0-9]+")
+_MAGIC = b"cobre\x01"
+_FORMAT = struct.Struct("<6sIIiIQI")  # magic, generation, size, pid, fd, token, checksum of the rest
+
+
+class Note(NamedTuple):
+    """Where rank 0's segment is."""
+
+    generation: int  # counts the groups that used the same place one after the other
+    size: int
+    pid: int
+    fd: int
+    token: int
+
+    def pack(self) -> bytes:
+        """Encode it, with a checksum against reading while it is being written."""
+        body = _FORMAT.pack(_MAGIC, *self, 0)[:-4]
+        return body + struct.pack("<I", zlib.crc32(body))
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Note | None:
+        """Decode it; None if there is no whole note."""
+        if len(data) != _FORMAT.size:
+            return None
+        magic, *fields, checksum = _FORMAT.unpack(data)
+        return cls(*fields) if magic == _MAGIC and checksum == zlib.crc32(data[:-4]) else None
+
+
+#: How many groups this process has joined through each inherited note.
+_generations: dict[str, int] = {}
+
+
+class Rendezvous:
+    """The place of the note, under the name that all ranks were given."""
+
+    def __init__(self, name: str) -> None:
+        self._inherited = _INHERITED.fullmatch(name) is not None
+        self._path = Path(name) if self._inherited else Path(_FOLDER + name)
+        self._generation = _generations.get(name, 0) + 1 if self._inherited else 0
+        if self._inherited:
+            _generations[name] = self._generation
+
+    def publish(self, size: int, fd: int, token: int) -> None:
+        """Leave the note. By rank 0, when the segment is ready."""
+        flags = os.O_WRONLY | os.O_CLOEXEC
+        if not self._inherited:
+            flags |= os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        try:
+            place = os.open(self._path, flags, 0o600)
+        except FileExistsError:
+            raise InitializationFailed("shm", self._taken()) from None
+        except OSError as exc:
+            raise InitializationFailed("shm", f"cannot leave a note in {self._path}: {exc.strerror}") from exc
+        try:
+            os.pwrite(place, Note(self._generation, size, os.getpid(), fd, token).pack(), 0)
+        except OSError as exc:
+            self.remove()
+            raise InitializationFailed(
+                "shm", f"cannot write {self._path}: {exc.strerror}; free some space"
+            ) from exc
+        finally:
+            os.close(place)
+
+    def find(self, size: int, timeout_s: float) -> Note:
+        """Wait for rank 0's note. By the other ranks."""
+        deadline = time.monotonic() + timeout_s
+        pause_s = 0.0005
+        while time.monotonic() < deadline:
+            note = self._read()
+            if note is not None and note.generation == self._generation:
+                if note.size != size:
+                    raise InitializationFailed(
+                        "shm", f"this rank expects {size} ranks, rank 0 expects {note.size}"
+                    )
+                if not _alive(note.pid):
+                    raise InitializationFailed("shm", self._taken())
+                return note
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, 0.02)
+        raise InitializationFailed(
+            "shm",
+            f"rank 0 did not come within {timeout_s:g} s; is it running, with the same name {self._path.name}?",
+        )
+
+    def remove(self) -> None:
+        """Take the note away; by rank 0, once all have come or the group has failed."""
+        if not self._inherited:
+            self._path.unlink(missing_ok=True)
+
+    def _read(self) -> Note | None:
+        try:
+            place = os.open(
+                self._path, os.O_RDONLY | os.O_CLOEXEC | (0 if self._inherited else os.O_NOFOLLOW)
+            )
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise InitializationFailed(
+                "shm", f"cannot read {self._path}: {exc.strerror}; whose is it?"
+            ) from exc
+        try:
+            status = os.fstat(place)
+            if status.st_uid != os.geteuid() or (
+                not self._inherited and stat.S_IMODE(status.st_mode) & 0o077
+            ):
+                raise InitializationFailed(
+                    "shm", f"{self._path} is not private to this user; somebody else may have put it there"
+                )
+            return Note.unpack(os.pread(place, _FORMAT.size, 0))
+        finally:
+            os.close(place)
+
+    def _taken(self) -> str:
+        note = self._read()
+        if note is not None and _alive(note.pid):
+            return f"another group is using {self._path} (its rank 0 is pid {note.pid}); choose another name"
+        owner = f"pid {note.pid}, which is gone" if note is not None else "somebody who has not finished it"
+        return f"{self._path} was left behind by {owner}; remove it: rm {self._path}"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

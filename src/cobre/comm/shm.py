@@ -1,0 +1,230 @@
+"""The backend for the processes of one machine: collectives in shared memory.
+
+The protocol is in ``native/core/shm``; here the ranks find each other and regions are made.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre._native import ReduceOp
+from cobre.comm._backend import Backend
+from cobre.comm._base import BackendCommunicator, SharedRegion
+from cobre.comm._config import ShmConfig
+from cobre.comm._rendezvous import Rendezvous
+from cobre.comm._topology import gather_topology
+from cobre.errors import AllocationFailed, BackendNotAvailable, CollectiveFailed, InitializationFailed
+
+if sys.platform == "linux":
+    from cobre._native import ShmGroup, ShmOperation, shm_initialise, shm_segment_bytes
+
+#: Some length that lets a chunk stay in a core's own cache on its way from one rank to the other.
+SLOT_BYTES = 128 * 1024
+
+
+class ShmCommunicator(BackendCommunicator):
+    """A rank among processes of one machine."""
+
+    def __init__(self, group: ShmGroup, rank: int, size: int, timeout_s: float) -> None:
+        super().__init__(rank, size)
+        self._group = group
+        self._timeout_s = timeout_s
+        self.topology = gather_topology(self, "shm")
+
+    @property
+    def is_leader(self) -> bool:
+        """Rank 0: all ranks share one machine."""
+        return self._rank == 0
+
+    def _allgatherv(
+        self, send: NDArray[Any], recv: NDArray[Any], counts: tuple[int, ...], displs: tuple[int, ...]
+    ) -> None:
+        self._group.allgatherv(send, recv, counts, displs)
+
+    def _allreduce(self, send: NDArray[Any], recv: NDArray[Any], op: ReduceOp) -> None:
+        self._group.allreduce(send, recv, op)
+
+    def _broadcast(self, buf: NDArray[Any], root: int) -> None:
+        self._group.broadcast(buf, root)
+
+    def _barrier(self) -> None:
+        self._group.barrier(ShmOperation.BARRIER)
+
+    def _close(self) -> None:
+        self._group.leave()
+
+    def _create_shared_region(self, count: int, dtype: np.dtype[Any]) -> ShmRegion:
+        requested = count * dtype.itemsize
+        fd, problem = -1, ""
+        if self._rank == 0:
+            fd, problem = _allocate(requested)
+        # Rank 0 says which of its descriptors it is, or -1; then everybody says whether it could map it.
+        answer = np.array([fd])
+        self._group.announce(ShmOperation.CREATE_SHARED_REGION, count, dtype.kind, dtype.itemsize, answer)
+        memory: mmap.mmap | None = None
+        if answer[0] >= 0:
+            try:
+                memory = _map_descriptor_of(self._group.pid_of(0), int(answer[0]), requested)
+            except (OSError, OverflowError, ValueError) as exc:
+                problem = str(exc)
+        mapped_by_all = np.empty(1, np.int8)
+        self._group.allreduce(np.array([memory is not None], np.int8), mapped_by_all, ReduceOp.MIN)
+        if fd >= 0:
+            os.close(fd)  # the mappings keep the memory
+        if memory is None or not mapped_by_all[0]:
+            raise AllocationFailed(requested, problem or "another rank of this machine has no memory for it")
+        return ShmRegion(memory, count, dtype, self)
+
+    def _split_local(self) -> ShmCommunicator:
+        ticket = np.zeros(2, np.uint64)
+        fd = -1
+        if self._rank == 0:
+            fd, token = _new_segment(self._size)
+            ticket[:] = fd, token
+        self._group.announce(ShmOperation.SPLIT_LOCAL, 0, "", 0, ticket)
+        pid = self._group.pid_of(0)
+        group = _attach(pid, int(ticket[0]), int(ticket[1]), self._rank, self._size, self._timeout_s)
+        group.join()
+        if fd >= 0:
+            os.close(fd)
+        return ShmCommunicator(group, self._rank, self._size, self._timeout_s)
+
+
+class ShmRegion(SharedRegion):
+    """Memory that the ranks of one machine truly share: one copy, whatever their number.
+
+    A page comes into being on the NUMA node of the rank that first writes it. The mapping lives as long
+    as any array that refers to it.
+    """
+
+    def __init__(self, memory: mmap.mmap, count: int, dtype: np.dtype[Any], comm: ShmCommunicator) -> None:
+        nbytes = count * dtype.itemsize
+        elements = np.frombuffer(memory, np.uint8, nbytes).view(dtype) if nbytes else np.zeros(count, dtype)
+        super().__init__(elements)
+        self._comm = comm
+
+    def _fence(self) -> None:
+        self._comm._run("fence", self._comm._group.barrier, ShmOperation.FENCE)
+
+
+class ShmBackend(Backend[ShmConfig]):
+    """Linux only: it rests on futexes, memfds and pidfds."""
+
+    name = "shm"
+    summary = "processes of one machine, through shared memory"
+
+    def obstacle(self) -> BackendNotAvailable | None:
+        """Say why it cannot run here."""
+        if sys.platform != "linux":
+            return BackendNotAvailable(
+                self.name, f"it needs Linux, this is {sys.platform}", "use tcp on this machine"
+            )
+        return None
+
+    def configure(self, env: Mapping[str, str]) -> ShmConfig:
+        """Read ``COBRE_SHM_NAME``, ``COBRE_SHM_RANK``, ``COBRE_SHM_SIZE`` and the time-out."""
+        return ShmConfig.from_env(env)
+
+    def connect(self, config: ShmConfig) -> ShmCommunicator:
+        """Meet the other ranks at the agreed name; waits for them at most ``timeout_s``."""
+        rank, size, timeout_s = config.rank, config.size, config.timeout_s
+        rendezvous = Rendezvous(config.name)
+        fd = -1
+        try:
+            if rank == 0:
+                fd, token = _new_segment(size)
+                rendezvous.publish(size, fd, token)
+                pid, descriptor = os.getpid(), fd
+            else:
+                note = rendezvous.find(size, timeout_s)
+                pid, descriptor, token = note.pid, note.fd, note.token
+            group = _attach(pid, descriptor, token, rank, size, timeout_s)
+            group.join()
+        except CollectiveFailed as exc:
+            raise InitializationFailed(self.name, exc.message) from None
+        finally:
+            if fd >= 0:
+                os.close(fd)
+                rendezvous.remove()
+        return ShmCommunicator(group, rank, size, timeout_s)
+
+    def rank_environments(self, size: int) -> list[dict[str, str]]:
+        """Return the variables of a fresh group, whose note lies in an anonymous file of this process."""
+        name = f"/proc/{os.getpid()}/fd/{os.memfd_create('cobre-rendezvous')}"
+        return [
+            {
+                "COBRE_COMM_BACKEND": self.name,
+                "COBRE_SHM_NAME": name,
+                "COBRE_SHM_RANK": str(rank),
+                "COBRE_SHM_SIZE": str(size),
+            }
+            for rank in range(size)
+        ]
+
+
+def _new_segment(size: int) -> tuple[int, int]:
+    """Make a segment without a name; return a descriptor of it and the token that identifies it."""
+    fd, problem = _allocate(shm_segment_bytes(size, SLOT_BYTES))
+    if fd < 0:
+        raise AllocationFailed(shm_segment_bytes(size, SLOT_BYTES), problem)
+    token = secrets.randbits(64)
+    with mmap.mmap(fd, 0) as memory:
+        shm_initialise(memory, size, SLOT_BYTES, token)
+    return fd, token
+
+
+def _attach(pid: int, fd: int, token: int, rank: int, size: int, timeout_s: float) -> ShmGroup:
+    try:
+        memory = _map_descriptor_of(pid, fd, shm_segment_bytes(size, SLOT_BYTES))
+    except OSError as exc:
+        raise InitializationFailed(
+            "shm",
+            f"cannot map the segment of rank 0 (pid {pid}): {exc.strerror}; "
+            "the ranks must run as one user and see each other in /proc",
+        ) from exc
+    return ShmGroup(memory, size, SLOT_BYTES, token, rank, timeout_s)
+
+
+def _allocate(nbytes: int) -> tuple[int, str]:
+    """Return a descriptor of fresh shared memory and no problem, or -1 and what the problem is."""
+    available = _available_bytes()
+    if nbytes > available:
+        return (
+            -1,
+            f"this machine has {available:,} bytes available; ask for less, or run where there is more memory",
+        )
+    fd = os.memfd_create("cobre", os.MFD_CLOEXEC)
+    try:
+        os.ftruncate(fd, max(nbytes, 1))
+    except OSError as exc:
+        os.close(fd)
+        return -1, f"{exc.strerror}; ask for less, or run where there is more memory"
+    return fd, ""
+
+
+def _map_descriptor_of(pid: int, fd: int, nbytes: int) -> mmap.mmap:
+    own = os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR | os.O_CLOEXEC)
+    try:
+        return mmap.mmap(own, max(nbytes, 1))
+    finally:
+        os.close(own)
+
+
+def _available_bytes() -> int:
+    """What could be allocated without swapping; the kernel's own estimate."""
+    with open("/proc/meminfo") as lines:
+        for line in lines:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return sys.maxsize
+
+
+BACKEND = ShmBackend()
