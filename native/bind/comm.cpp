@@ -1,17 +1,18 @@
 // cobre.comm's native part: argument checks, the rank-ordered reduction, placing a part.
+#include "arguments.hpp"
 #include "buffers.hpp"
-#include "raise.hpp"
+#include "turn.hpp"
 
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "core/comm/parts.hpp"
+#include <nanobind/stl/string.h>
+
 #include "core/comm/reduce.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using cobre::comm::PartFault;
 using cobre::comm::ReduceOp;
 
 namespace cobre::bind {
@@ -30,30 +31,11 @@ void without_gil_if_large(std::int64_t bytes, Work&& work) {
   }
 }
 
-[[noreturn]] void raise_size(const char* operation, std::int64_t expected, std::int64_t actual,
-                             const std::string& detail) {
-  raise_cobre_error("InvalidBufferSize", operation, expected, actual, detail.c_str());
-}
-
-/// One whole number per rank. A number beyond 64 bits is clipped: no buffer is that large anyway.
-std::vector<std::int64_t> per_rank(nb::handle object, std::int64_t size, const char* name) {
-  const nb::object fast = nb::steal(PySequence_Fast(object.ptr(), ""));
-  if (!fast.is_valid()) {
-    PyErr_Format(PyExc_TypeError, "allgatherv: %s must be a sequence of whole numbers, not %s", name,
-                 Py_TYPE(object.ptr())->tp_name);
-    throw nb::python_error();
-  }
-  const auto length = static_cast<std::int64_t>(PySequence_Fast_GET_SIZE(fast.ptr()));
-  if (length != size) {
-    raise_size("allgatherv", size, length, std::string(name) + " needs one entry per rank");
-  }
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(size));
-  PyObject** items = PySequence_Fast_ITEMS(fast.ptr());
-  for (auto& number : numbers) {
-    number = PyNumber_AsSsize_t(*items++, nullptr);
-    if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  }
-  return numbers;
+/// The characters of a name that Python keeps for good.
+const char* interned(nb::str name) {
+  PyObject* kept = name.release().ptr();
+  PyUnicode_InternInPlace(&kept);  // names are few: those of the operations
+  return PyUnicode_AsUTF8(kept);
 }
 
 nb::tuple as_tuple(const std::vector<std::int64_t>& numbers) {
@@ -64,79 +46,20 @@ nb::tuple as_tuple(const std::vector<std::int64_t>& numbers) {
   return nb::cast<nb::tuple>(tuple);
 }
 
-void require_parts_fit(const std::vector<std::int64_t>& counts, const std::vector<std::int64_t>& displs,
-                       std::int64_t capacity) {
-  const PartFault fault = comm::find_fault(counts, displs, capacity);
-  const auto rank = fault.rank;
-  const std::string whose = "rank " + std::to_string(rank) + "'s part of recv";
-  switch (fault.kind) {
-    case PartFault::Kind::none:
-      return;
-    case PartFault::Kind::negative_count:
-      raise_size("allgatherv", 0, counts[rank], whose + " has a negative count");
-    case PartFault::Kind::negative_displacement:
-      raise_size("allgatherv", 0, displs[rank], whose + " has a negative displacement");
-    case PartFault::Kind::beyond_end:
-      raise_size("allgatherv", comm::saturating_add(displs[rank], counts[rank]), capacity,
-                 whose + " does not fit");
-    case PartFault::Kind::overlap:
-      raise_size("allgatherv", displs[fault.other] + counts[fault.other], displs[rank],
-                 whose + " begins before rank " + std::to_string(fault.other) + "'s ends");
-  }
+nb::tuple check_allgatherv(nb::handle send, nb::handle recv, nb::handle counts, nb::handle displs,
+                           std::int64_t rank, std::int64_t size) {
+  const GatherArguments checked(send, recv, counts, displs, rank, size);
+  return nb::make_tuple(checked.send.flat(), checked.recv.flat(), as_tuple(checked.counts),
+                        as_tuple(checked.displs));
 }
 
-nb::tuple check_allgatherv(nb::handle send_object, nb::handle recv_object, nb::handle counts_object,
-                           nb::handle displs_object, std::int64_t rank, std::int64_t size) {
-  const Buffer send(send_object, Access::read, "allgatherv", "send");
-  const Buffer recv(recv_object, Access::write, "allgatherv", "recv");
-  recv.require_dtype_of(send);
-  const auto counts = per_rank(counts_object, size, "counts");
-  const auto displs =
-      displs_object.is_none() ? comm::packed_displacements(counts) : per_rank(displs_object, size, "displs");
-  const auto own = counts[static_cast<std::size_t>(rank)];
-  if (send.count() != own) {
-    raise_size("allgatherv", own, send.count(), "send differs from counts[rank]");
-  }
-  require_parts_fit(counts, displs, recv.count());
-  const auto* own_place = recv.data() + displs[static_cast<std::size_t>(rank)] * recv.itemsize();
-  if (send.data() != own_place && overlap(send.data(), send.nbytes(), recv.data(), recv.nbytes())) {
-    PyErr_SetString(PyExc_ValueError,
-                    "allgatherv: send overlaps recv; in place, send must be exactly this rank's part "
-                    "of recv");
-    throw nb::python_error();
-  }
-  return nb::make_tuple(send.flat(), recv.flat(), as_tuple(counts), as_tuple(displs));
+nb::tuple check_allreduce(nb::handle send, nb::handle recv, nb::handle op) {
+  const ReduceArguments checked(send, recv, op);
+  return nb::make_tuple(checked.send.flat(), checked.recv.flat());
 }
 
-nb::tuple check_allreduce(nb::handle send_object, nb::handle recv_object, nb::handle op) {
-  as_reduce_op(op, "allreduce");
-  const Buffer send(send_object, Access::read, "allreduce", "send");
-  const Buffer recv(recv_object, Access::write, "allreduce", "recv");
-  send.element();
-  recv.require_dtype_of(send);
-  if (send.count() == 0) raise_size("allreduce", 1, 0, "send has no elements to reduce");
-  if (send.count() != recv.count()) {
-    raise_size("allreduce", send.count(), recv.count(), "recv differs from send");
-  }
-  if (send.data() != recv.data() && overlap(send.data(), send.nbytes(), recv.data(), recv.nbytes())) {
-    PyErr_SetString(PyExc_ValueError,
-                    "allreduce: send and recv overlap; in place, they must be the same buffer");
-    throw nb::python_error();
-  }
-  return nb::make_tuple(send.flat(), recv.flat());
-}
-
-nb::object check_broadcast(nb::handle buf_object, nb::handle root_object, std::int64_t rank,
-                           std::int64_t size) {
-  if (PyIndex_Check(root_object.ptr()) == 0) {
-    PyErr_Format(PyExc_TypeError, "broadcast: root must be a whole number, not %s",
-                 Py_TYPE(root_object.ptr())->tp_name);
-    throw nb::python_error();
-  }
-  const std::int64_t root = PyNumber_AsSsize_t(root_object.ptr(), nullptr);
-  if (root == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  if (root < 0 || root >= size) raise_cobre_error("InvalidRoot", root, size);
-  return Buffer(buf_object, rank == root ? Access::read : Access::write, "broadcast", "buf").flat();
+nb::object check_broadcast(nb::handle buf, nb::handle root, std::int64_t rank, std::int64_t size) {
+  return BroadcastArguments(buf, root, rank, size).buf.flat();
 }
 
 void reduce(nb::handle slot_objects, nb::handle out_object, nb::handle op_object) {
@@ -190,6 +113,19 @@ void bind_comm(nb::module_& m) {
       .value("SUM", ReduceOp::sum, "Their sum; integers wrap around.")
       .value("MIN", ReduceOp::min, "The smallest; NaN if there is one.")
       .value("MAX", ReduceOp::max, "The largest; NaN if there is one.");
+
+  nb::class_<Turn>(m, "Turn", "One collective at a time, and none after a failure.")
+      .def(nb::init<>())
+      // The name is kept as a pointer: Python's own names of methods are interned and live on.
+      .def(
+          "enter", [](Turn& self, nb::str operation) { self.enter(interned(operation)); }, "operation"_a)
+      .def("enter_to_close", &Turn::enter_to_close)
+      .def("leave", &Turn::leave)
+      .def("finish", &Turn::finish, "reason"_a)
+      .def_prop_ro("busy", &Turn::busy)
+      .def_prop_ro(
+          "finished", [](const Turn& self) { return self.finished() ? nb::cast(self.reason()) : nb::none(); },
+          nb::sig("def finished(self) -> str | None"), "Why no collective can follow; None if one can.");
 
   m.def("check_allgatherv", &check_allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a.none(), "rank"_a,
         "size"_a,

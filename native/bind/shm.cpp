@@ -1,6 +1,8 @@
 // cobre.comm.shm's native part: one rank's end of a group that meets in shared memory.
+#include "arguments.hpp"
 #include "buffers.hpp"
 #include "raise.hpp"
+#include "turn.hpp"
 
 #include <chrono>
 #include <memory>
@@ -12,6 +14,7 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using cobre::comm::ReduceOp;
 using cobre::shm::Call;
 using cobre::shm::Group;
 using cobre::shm::GroupFailure;
@@ -44,7 +47,8 @@ std::uint64_t digest(const std::vector<Part>& parts) {
 class PinnedMemory {
  public:
   explicit PinnedMemory(nb::handle object) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE | PyBUF_WRITABLE) != 0) throw nb::python_error();
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE | PyBUF_WRITABLE) != 0)
+      throw nb::python_error();
   }
   ~PinnedMemory() { PyBuffer_Release(&view_); }
   PinnedMemory(const PinnedMemory&) = delete;
@@ -56,116 +60,167 @@ class PinnedMemory {
   Py_buffer view_{};
 };
 
+/// Gives the GIL away for as long as this lives, at the latest when a wait becomes long.
+///
+/// Taking it back costs as much as a short collective, so a short one keeps it; nobody else gets far in
+/// a few microseconds anyway.
+class LazyGilRelease {
+ public:
+  LazyGilRelease() = default;
+  ~LazyGilRelease() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  LazyGilRelease(const LazyGilRelease&) = delete;
+  LazyGilRelease& operator=(const LazyGilRelease&) = delete;
+  void release() noexcept {
+    if (state_ == nullptr) state_ = PyEval_SaveThread();
+  }
+
+ private:
+  PyThreadState* state_ = nullptr;
+};
+
 class ShmGroup {
  public:
-  ShmGroup(nb::handle memory, std::uint32_t size, std::size_t slot_bytes, std::uint64_t token, std::uint32_t rank,
-           double timeout_s)
+  ShmGroup(nb::handle memory, std::uint32_t size, std::size_t slot_bytes, std::uint64_t token,
+           std::uint32_t rank, double timeout_s, Turn& turn)
       : memory_(memory),
+        rank_(rank),
+        size_(size),
+        turn_(turn),
         group_(memory_.data(), checked({size, slot_bytes}, token, memory_), rank,
-               {std::chrono::duration<double>(timeout_s), python_interrupts}) {}
+               {std::chrono::duration<double>(timeout_s), [this] { gil_->release(); }, python_interrupts}) {}
 
   void join() {
-    run("join", [&] { group_.join(); });
+    run("join", kReleaseGilBytes, [&] { group_.join(); });
   }
   void leave() { group_.leave(); }
 
-  void barrier(Operation operation) {
-    const Call call{.operation = operation};
-    run(name(operation), [&] { group_.barrier(call); });
-  }
+  void barrier() { meet(Operation::barrier, "barrier"); }
+  void fence() { meet(Operation::fence, "fence"); }
 
-  void allgatherv(nb::handle send_object, nb::handle recv_object, nb::tuple counts, nb::tuple displs) {
-    const Buffer send(send_object, Access::read, "allgatherv", "send");
-    const Buffer recv(recv_object, Access::write, "allgatherv", "recv");
-    const auto itemsize = static_cast<std::size_t>(recv.itemsize());
-    std::size_t total = 0;
-    parts_.resize(counts.size());
-    for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
-      parts_[rank] = {nb::cast<std::size_t>(counts[rank]) * itemsize, nb::cast<std::size_t>(displs[rank]) * itemsize};
-      total += parts_[rank].bytes;
+  void allgatherv(nb::handle send, nb::handle recv, nb::handle counts, nb::handle displs) {
+    const GatherArguments checked(send, recv, counts, displs, rank_, size_);
+    const auto itemsize = static_cast<std::size_t>(checked.recv.itemsize());
+    std::uint64_t total = 0;
+    parts_.resize(size_);
+    for (std::size_t rank = 0; rank < size_; ++rank) {
+      const auto count = static_cast<std::size_t>(checked.counts[rank]);
+      parts_[rank] = {count * itemsize, static_cast<std::size_t>(checked.displs[rank]) * itemsize};
+      total += count;
     }
     const Call call{.operation = Operation::allgatherv,
-                    .element = element_code(recv),
-                    .count = total / std::max<std::size_t>(itemsize, 1),
+                    .element = element_code(checked.recv),
+                    .count = total,
                     .parts = digest(parts_)};
-    run("allgatherv", [&] { group_.allgatherv(call, send.data(), recv.data(), parts_); });
+    run("allgatherv", total * itemsize,
+        [&] { group_.allgatherv(call, checked.send.data(), checked.recv.data(), parts_); });
   }
 
-  void allreduce(nb::handle send_object, nb::handle recv_object, nb::handle op) {
-    const Buffer send(send_object, Access::read, "allreduce", "send");
-    const Buffer recv(recv_object, Access::write, "allreduce", "recv");
-    const auto count = static_cast<std::size_t>(recv.count());
+  void allreduce(nb::handle send, nb::handle recv, nb::handle op) {
+    const ReduceArguments checked(send, recv, op);
+    const auto count = static_cast<std::size_t>(checked.recv.count());
+    const auto itemsize = static_cast<std::size_t>(checked.recv.itemsize());
     const Call call{.operation = Operation::allreduce,
-                    .reduce_op = static_cast<std::uint8_t>(as_reduce_op(op, "allreduce")),
-                    .element = element_code(recv),
+                    .reduce_op = static_cast<std::uint8_t>(checked.op),
+                    .element = element_code(checked.recv),
                     .count = count};
-    const auto element = recv.element();
-    run("allreduce", [&] {
-      group_.allreduce(call, element, static_cast<std::size_t>(recv.itemsize()), send.data(), recv.data(), count);
+    run("allreduce", count * itemsize, [&] {
+      group_.allreduce(call, checked.element, itemsize, checked.send.data(), checked.recv.data(), count);
     });
   }
 
-  void broadcast(nb::handle buf_object, std::uint16_t root) {
-    const Buffer buf(buf_object, Access::read, "broadcast", "buf");
+  void broadcast(nb::handle buf, nb::handle root) {
+    const BroadcastArguments checked(buf, root, rank_, size_);
     const Call call{.operation = Operation::broadcast,
-                    .root = root,
-                    .element = element_code(buf),
-                    .count = static_cast<std::uint64_t>(buf.count())};
-    run("broadcast", [&] { group_.broadcast(call, buf.data(), static_cast<std::size_t>(buf.nbytes())); });
+                    .root = static_cast<std::uint16_t>(checked.root),
+                    .element = element_code(checked.buf),
+                    .count = static_cast<std::uint64_t>(checked.buf.count())};
+    const auto bytes = static_cast<std::size_t>(checked.buf.nbytes());
+    run("broadcast", bytes, [&] { group_.broadcast(call, checked.buf.data(), bytes); });
   }
 
-  /// Agree on the arguments of a call that is more than one collective, and share rank 0's answer to it.
-  void announce(Operation operation, std::uint64_t count, const std::string& kind, std::uint32_t itemsize,
-                nb::handle answer_object) {
-    const Buffer answer(answer_object, Access::write, name(operation), "answer");
-    const Call call{.operation = operation,
-                    .element = static_cast<std::uint32_t>(kind.empty() ? 0 : kind[0]) << 24 | (itemsize & 0xffffff),
-                    .count = count};
-    run(name(operation),
-        [&] { group_.broadcast(call, answer.data(), static_cast<std::size_t>(answer.nbytes())); });
+  /// Inside a turn already: agree on the arguments of a call that is more than one collective, and
+  /// share rank 0's answer to it.
+  void announce(const std::string& operation, std::uint64_t count, const std::string& kind,
+                std::uint32_t itemsize, nb::handle answer_object) {
+    const bool region = operation == "create_shared_region";
+    const Buffer answer(answer_object, Access::write, operation.c_str(), "answer");
+    const Call call{
+        .operation = region ? Operation::create_shared_region : Operation::split_local,
+        .element = static_cast<std::uint32_t>(kind.empty() ? 0 : kind[0]) << 24 | (itemsize & 0xffffff),
+        .count = count};
+    run_in_turn(operation.c_str(), kReleaseGilBytes,
+                [&] { group_.broadcast(call, answer.data(), static_cast<std::size_t>(answer.nbytes())); });
+  }
+
+  /// Inside a turn already: whether all ranks say yes.
+  bool all(const std::string& operation, bool yes) {
+    const auto mine = static_cast<std::byte>(yes);
+    std::byte everybodys{};
+    const Call call{.operation = Operation::allreduce,
+                    .reduce_op = static_cast<std::uint8_t>(comm::ReduceOp::min)};
+    run_in_turn(operation.c_str(), kReleaseGilBytes,
+                [&] { group_.allreduce(call, comm::Element::uint8, 1, &mine, &everybodys, 1); });
+    return everybodys != std::byte{0};
   }
 
   std::int32_t pid_of(std::uint32_t rank) const { return group_.pid_of(rank); }
   bool reads_peers_memory() const { return group_.reads_peers_memory(); }
 
  private:
+  // With this many bytes to move, the GIL is given away from the start.
+  static constexpr std::size_t kReleaseGilBytes = 32 * 1024;
+
   /// A segment is trusted only after this: right length, right version, right group.
   static Layout checked(const Layout& layout, std::uint64_t token, const PinnedMemory& memory) {
     if (memory.bytes() < layout.total() || !Group::is_segment(memory.data(), layout, token)) {
-      raise_cobre_error("InitializationFailed", "shm", "the segment belongs to another group or version of cobre");
+      raise_cobre_error("InitializationFailed", "shm",
+                        "the segment belongs to another group or version of cobre");
     }
     return layout;
   }
 
-  static const char* name(Operation operation) {
-    switch (operation) {
-      case Operation::fence:
-        return "fence";
-      case Operation::create_shared_region:
-        return "create_shared_region";
-      case Operation::split_local:
-        return "split_local";
-      default:
-        return "barrier";
-    }
+  void meet(Operation operation, const char* name) {
+    const Call call{.operation = operation};
+    run(name, 0, [&] { group_.barrier(call); });
   }
 
   template <class Collective>
-  void run(const char* operation, Collective&& collective) {
+  void run(const char* operation, std::size_t bytes, Collective&& collective) {
+    turn_.enter(operation);
+    struct Leave {
+      Turn& turn;
+      ~Leave() { turn.leave(); }
+    } const leave_at_the_end{turn_};
+    run_in_turn(operation, bytes, collective);
+  }
+
+  template <class Collective>
+  void run_in_turn(const char* operation, std::size_t bytes, Collective&& collective) {
     std::string what;
     try {
-      const nb::gil_scoped_release released;
+      LazyGilRelease gil;
+      gil_ = &gil;
+      if (bytes >= kReleaseGilBytes) gil.release();
       collective();
       return;
     } catch (const GroupFailure& failure) {
       what = failure.what;
-    } catch (const shm::Interrupted&) {
-      throw nb::python_error();  // the exception that the signal's handler raised
+    } catch (const shm::Interrupted&) {  // the exception that a signal's handler raised is set
+      turn_.finish(std::string("this communicator was finished by an interrupt in ") + operation +
+                   "; create a new one");
+      throw nb::python_error();
     }
+    turn_.finish(std::string("this communicator was finished by an earlier failure in ") + operation + " (" +
+                 what + "); create a new one");
     raise_cobre_error("CollectiveFailed", operation, what.c_str());
   }
 
   PinnedMemory memory_;
+  const std::uint32_t rank_, size_;
+  Turn& turn_;
+  LazyGilRelease* gil_ = nullptr;  // of the collective that runs
   Group group_;
   std::vector<Part> parts_;
 };
@@ -173,15 +228,10 @@ class ShmGroup {
 }  // namespace
 
 void bind_shm(nb::module_& m) {
-  nb::enum_<Operation>(m, "ShmOperation", "What a meeting in shared memory is for.")
-      .value("BARRIER", Operation::barrier)
-      .value("FENCE", Operation::fence)
-      .value("CREATE_SHARED_REGION", Operation::create_shared_region)
-      .value("SPLIT_LOCAL", Operation::split_local);
-
   m.def(
-      "shm_segment_bytes", [](std::uint32_t size, std::size_t slot_bytes) { return Layout{size, slot_bytes}.total(); },
-      "size"_a, "slot_bytes"_a, "The length of the segment of a group.");
+      "shm_segment_bytes",
+      [](std::uint32_t size, std::size_t slot_bytes) { return Layout{size, slot_bytes}.total(); }, "size"_a,
+      "slot_bytes"_a, "The length of the segment of a group.");
   m.def(
       "shm_initialise",
       [](nb::handle memory, std::uint32_t size, std::size_t slot_bytes, std::uint64_t token) {
@@ -193,24 +243,34 @@ void bind_shm(nb::module_& m) {
       "Make fresh, zero-filled memory the segment of a group.");
 
   nb::class_<ShmGroup>(m, "ShmGroup", "One rank's end of a group that meets in shared memory.")
-      .def(nb::init<nb::handle, std::uint32_t, std::size_t, std::uint64_t, std::uint32_t, double>(), "memory"_a,
-           "size"_a, "slot_bytes"_a, "token"_a, "rank"_a, "timeout_s"_a,
-           nb::sig("def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, "
-                   "timeout_s: float) -> None"))
+      .def(
+          nb::init<nb::handle, std::uint32_t, std::size_t, std::uint64_t, std::uint32_t, double, Turn&>(),
+          "memory"_a, "size"_a, "slot_bytes"_a, "token"_a, "rank"_a, "timeout_s"_a, "turn"_a,
+          nb::keep_alive<1, 8>(),
+          nb::sig("def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, "
+                  "timeout_s: float, turn: Turn) -> None"))
       .def("join", &ShmGroup::join, "Wait for all ranks to come.")
       .def("leave", &ShmGroup::leave, "Say goodbye; peers that still wait for this rank fail at once.")
-      .def("barrier", &ShmGroup::barrier, "operation"_a)
-      .def("allgatherv", &ShmGroup::allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a,
-           nb::sig("def allgatherv(self, send: BufferLike, recv: BufferLike, counts: tuple[int, ...], displs: "
-                   "tuple[int, ...]) -> None"))
-      .def("allreduce", &ShmGroup::allreduce, "send"_a, "recv"_a, "op"_a,
-           nb::sig("def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp) -> None"))
-      .def("broadcast", &ShmGroup::broadcast, "buf"_a, "root"_a,
-           nb::sig("def broadcast(self, buf: BufferLike, root: int) -> None"))
+      .def("barrier", &ShmGroup::barrier, "Communicator.barrier, checks included.")
+      .def("fence", &ShmGroup::fence, "SharedRegion.fence.")
+      .def(
+          "allgatherv", &ShmGroup::allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a = nb::none(),
+          nb::sig("def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], "
+                  "displs: Sequence[SupportsIndex] | None = None) -> None"),
+          "Communicator.allgatherv, checks included.")
+      .def("allreduce", &ShmGroup::allreduce, "send"_a, "recv"_a, "op"_a = ReduceOp::sum,
+           nb::sig("def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None"),
+           "Communicator.allreduce, checks included.")
+      .def("broadcast", &ShmGroup::broadcast, "buf"_a, "root"_a = 0,
+           nb::sig("def broadcast(self, buf: BufferLike, root: int = 0) -> None"),
+           "Communicator.broadcast, checks included.")
       .def("announce", &ShmGroup::announce, "operation"_a, "count"_a, "kind"_a, "itemsize"_a, "answer"_a,
-           nb::sig("def announce(self, operation: ShmOperation, count: int, kind: str, itemsize: int, answer: "
-                   "BufferLike) -> None"),
-           "Agree on the arguments of a call, and give everybody rank 0's answer to it.")
+           nb::sig("def announce(self, operation: str, count: int, kind: str, itemsize: int, answer: "
+                   "BufferLike) -> "
+                   "None"),
+           "Within another operation: agree on its arguments, and give everybody rank 0's answer.")
+      .def("all", &ShmGroup::all, "operation"_a, "yes"_a,
+           "Within another operation: whether all ranks say yes.")
       .def("pid_of", &ShmGroup::pid_of, "rank"_a)
       .def_prop_ro("reads_peers_memory", &ShmGroup::reads_peers_memory,
                    "Whether large parts travel by one copy, straight from the peer's memory.");

@@ -23,6 +23,26 @@ class ReduceOp(enum.Enum):
     MAX = 2
     """The largest; NaN if there is one."""
 
+class Turn:
+    """One collective at a time, and none after a failure."""
+
+    def __init__(self) -> None: ...
+
+    def enter(self, operation: str) -> None: ...
+
+    def enter_to_close(self) -> None: ...
+
+    def leave(self) -> None: ...
+
+    def finish(self, reason: str) -> None: ...
+
+    @property
+    def busy(self) -> bool: ...
+
+    @property
+    def finished(self) -> str | None:
+        """Why no collective can follow; None if one can."""
+
 def check_allgatherv(send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None, rank: int, size: int) -> tuple[NDArray[Any], NDArray[Any], tuple[int, ...], tuple[int, ...]]:
     """
     Check the arguments of an allgatherv; return them flat, with displacements.
@@ -47,17 +67,6 @@ def place(part: BufferLike, whole: BufferLike, at: int) -> None:
     Copy ``part`` into ``whole`` from element ``at`` on, byte for byte, padding included.
     """
 
-class ShmOperation(enum.Enum):
-    """What a meeting in shared memory is for."""
-
-    BARRIER = 2
-
-    FENCE = 6
-
-    CREATE_SHARED_REGION = 7
-
-    SPLIT_LOCAL = 8
-
 def shm_segment_bytes(size: int, slot_bytes: int) -> int:
     """The length of the segment of a group."""
 
@@ -67,7 +76,7 @@ def shm_initialise(memory: BufferLike, size: int, slot_bytes: int, token: int) -
 class ShmGroup:
     """One rank's end of a group that meets in shared memory."""
 
-    def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, timeout_s: float) -> None: ...
+    def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, timeout_s: float, turn: Turn) -> None: ...
 
     def join(self) -> None:
         """Wait for all ranks to come."""
@@ -75,18 +84,28 @@ class ShmGroup:
     def leave(self) -> None:
         """Say goodbye; peers that still wait for this rank fail at once."""
 
-    def barrier(self, operation: ShmOperation) -> None: ...
+    def barrier(self) -> None:
+        """Communicator.barrier, checks included."""
 
-    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: tuple[int, ...], displs: tuple[int, ...]) -> None: ...
+    def fence(self) -> None:
+        """SharedRegion.fence."""
 
-    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp) -> None: ...
+    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None:
+        """Communicator.allgatherv, checks included."""
 
-    def broadcast(self, buf: BufferLike, root: int) -> None: ...
+    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None:
+        """Communicator.allreduce, checks included."""
 
-    def announce(self, operation: ShmOperation, count: int, kind: str, itemsize: int, answer: BufferLike) -> None:
+    def broadcast(self, buf: BufferLike, root: int = 0) -> None:
+        """Communicator.broadcast, checks included."""
+
+    def announce(self, operation: str, count: int, kind: str, itemsize: int, answer: BufferLike) -> None:
         """
-        Agree on the arguments of a call, and give everybody rank 0's answer to it.
+        Within another operation: agree on its arguments, and give everybody rank 0's answer.
         """
+
+    def all(self, operation: str, yes: bool) -> bool:
+        """Within another operation: whether all ranks say yes."""
 
     def pid_of(self, rank: int) -> int: ...
 

@@ -48,7 +48,7 @@ def test_a_second_thread_is_refused_and_the_first_goes_on(waiting):
         waiting.allreduce(np.ones(1), np.ones(1))
     assert raised.value.operation == "allreduce"
     waiting.go.set()
-    while waiting._turn.locked():
+    while waiting._turn.busy:
         pass
     waiting.barrier()  # neither call has finished the communicator
 
@@ -57,7 +57,7 @@ def test_it_cannot_be_closed_under_a_running_collective(waiting):
     with pytest.raises(CollectiveFailed, match="close: another thread is inside barrier"):
         waiting.close()
     waiting.go.set()
-    while waiting._turn.locked():
+    while waiting._turn.busy:
         pass
     waiting.close()
 

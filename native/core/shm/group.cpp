@@ -33,8 +33,9 @@ int usable_cores() noexcept {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-constexpr const char* kOperationNames[] = {"nothing",   "join",  "barrier",              "allgatherv", "allreduce",
-                                           "broadcast", "fence", "create_shared_region", "split_local"};
+constexpr const char* kOperationNames[] = {"nothing",    "join",      "barrier", "allgatherv",
+                                           "allreduce",  "broadcast", "fence",   "create_shared_region",
+                                           "split_local"};
 constexpr const char* kReduceNames[] = {"SUM", "MIN", "MAX"};
 
 }  // namespace
@@ -80,8 +81,8 @@ Group::Group(void* memory, const Layout& layout, std::uint32_t rank, Options opt
   // With a core for everybody, looking costs nothing and saves the way through the kernel. Otherwise
   // the one we wait for may need this very core.
   const bool crowded = static_cast<int>(layout.size) > usable_cores();
-  spins_ = crowded ? 20 : 2000;
-  yields_ = crowded ? 500 : 200;
+  spins_ = crowded ? 20 : 200;
+  yields_ = crowded ? 1000 : 2000;
 }
 
 Group::~Group() { leave(); }
@@ -92,7 +93,8 @@ RankBlock& Group::block(std::uint32_t rank) const noexcept {
 
 std::byte* Group::slot(std::uint32_t rank, std::uint64_t step) const noexcept {
   const std::size_t which = step & 1;
-  return memory_ + layout_.slots_at() + rank * layout_.slots_per_rank() + which * layout_.slots_per_rank() / 4;
+  return memory_ + layout_.slots_at() + rank * layout_.slots_per_rank() +
+         which * layout_.slots_per_rank() / 4;
 }
 
 std::byte* Group::reduced(std::uint32_t rank, std::uint64_t step) const noexcept {
@@ -109,8 +111,8 @@ void Group::join() {
   auto& mine = block(rank_);
   auto expected = Presence::absent;
   if (!mine.presence.compare_exchange_strong(expected, Presence::joined)) {
-    throw GroupFailure{"rank " + std::to_string(rank_) + " is taken already, by pid " + std::to_string(pid_of(rank_)) +
-                       "; give every process a rank of its own"};
+    throw GroupFailure{"rank " + std::to_string(rank_) + " is taken already, by pid " +
+                       std::to_string(pid_of(rank_)) + "; give every process a rank of its own"};
   }
   joined_ = true;
   mine.pid.store(getpid(), std::memory_order_relaxed);  // published by the post that follows
@@ -133,7 +135,8 @@ void Group::probe_peers_memory(const Call& call) {
   const std::uint32_t next = (rank_ + 1) % layout_.size;
   std::uint64_t there = 0, found = 0;
   std::memcpy(&there, post_of(next).payload, sizeof(there));
-  const bool works = read_memory(pid_of(next), there, &found, sizeof(found)) && found == (control_.token ^ next);
+  const bool works =
+      read_memory(pid_of(next), there, &found, sizeof(found)) && found == (control_.token ^ next);
   begin_step();  // also keeps `known` alive until all have read
   std::memcpy(post_of(rank_).payload, &works, sizeof(works));
   meet(call);
@@ -158,7 +161,8 @@ void Group::meet(const Call& call) {
   // the sleeper, who announces itself before it looks, sees this step. Publishes all writes before it.
   mine.step.store(step_, std::memory_order_seq_cst);
   if (block(rank_).sleepers.load(std::memory_order_seq_cst) != 0) wake(mine.step);
-  for (std::uint32_t i = 1; i < layout_.size; ++i) wait_for((rank_ + i) % layout_.size, call);
+  for (std::uint32_t peer = rank_ + 1; peer < layout_.size; ++peer) wait_for(peer, call);
+  for (std::uint32_t peer = 0; peer < rank_; ++peer) wait_for(peer, call);
   // Somebody may have given up on this group while all of this step's posts were there.
   if (control_.failure.load(std::memory_order_relaxed) != 0) raise_recorded();
 }
@@ -178,6 +182,7 @@ void Group::wait_for(std::uint32_t peer, const Call& call) {
     if (word.load(std::memory_order_acquire) == step_) return;
     relax();
   }
+  if (options_.before_long_wait) options_.before_long_wait();
   for (int i = 0; i < yields_; ++i) {
     if (word.load(std::memory_order_acquire) == step_) return;
     sched_yield();
@@ -190,7 +195,8 @@ void Group::wait_asleep_for(std::uint32_t peer, const Call& call) {
   auto& sleepers = block(peer).sleepers;
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.timeout);
   // Short at first; then long enough to cost nothing, short enough to notice a death at once.
-  for (int slice_ms = 1; word.load(std::memory_order_acquire) != step_; slice_ms = std::min(2 * slice_ms, 16)) {
+  for (int slice_ms = 1; word.load(std::memory_order_acquire) != step_;
+       slice_ms = std::min(2 * slice_ms, 16)) {
     look_for_trouble(peer, deadline, call);
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     const auto seen = word.load(std::memory_order_seq_cst);
@@ -227,7 +233,8 @@ void Group::barrier(const Call& call) {
   meet_and_compare(call);
 }
 
-void Group::allgatherv(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts) {
+void Group::allgatherv(const Call& call, const std::byte* send, std::byte* recv,
+                       std::span<const Part> parts) {
   std::size_t longest = 0, total = 0;
   for (const auto& part : parts) {
     longest = std::max(longest, part.bytes);
@@ -251,7 +258,8 @@ void Group::allgatherv(const Call& call, const std::byte* send, std::byte* recv,
   }
 }
 
-void Group::gather_by_reading(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts) {
+void Group::gather_by_reading(const Call& call, const std::byte* send, std::byte* recv,
+                              std::span<const Part> parts) {
   const auto address = reinterpret_cast<std::uint64_t>(send);
   begin_step();
   std::memcpy(post_of(rank_).payload, &address, sizeof(address));
@@ -270,14 +278,16 @@ void Group::gather_by_reading(const Call& call, const std::byte* send, std::byte
   meet(call);
 }
 
-void Group::gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts,
-                             std::size_t longest, std::size_t total) {
+void Group::gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv,
+                             std::span<const Part> parts, std::size_t longest, std::size_t total) {
   const auto chunk = layout_.slot_bytes;
   const auto& own = parts[rank_];
   const bool in_place = recv + own.at == send;
   for (std::size_t from = 0; from < longest; from += chunk) {
     const auto step = begin_step();
-    const auto length = [&](const Part& part) { return std::min(chunk, part.bytes - std::min(part.bytes, from)); };
+    const auto length = [&](const Part& part) {
+      return std::min(chunk, part.bytes - std::min(part.bytes, from));
+    };
     if (const auto bytes = length(own); bytes > 0) {
       std::memcpy(slot(rank_, step), send + from, bytes);
       if (!in_place) copy_out(recv + own.at + from, send + from, bytes, total);
@@ -303,13 +313,14 @@ void Group::allreduce(const Call& call, comm::Element element, std::size_t items
   for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
     addresses_[rank] = fits_post ? post_of(rank).payload : slot(rank, step);
   }
-  comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), layout_.size, recv, count);
+  comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), layout_.size, recv,
+               count);
 }
 
 // Each rank reduces its share of every chunk and shows the result with the next step, in which the
 // next chunk arrives too: one meeting per chunk, and one more for the last results.
-void Group::reduce_by_shares(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
-                             std::byte* recv, std::size_t count) {
+void Group::reduce_by_shares(const Call& call, comm::Element element, std::size_t itemsize,
+                             const std::byte* send, std::byte* recv, std::size_t count) {
   const std::size_t ranks = layout_.size;
   const std::size_t chunk = layout_.slot_bytes / itemsize;
   const std::size_t total = count * itemsize;
@@ -340,7 +351,8 @@ void Group::reduce_by_shares(const Call& call, comm::Element element, std::size_
         addresses_[rank] = (rank == rank_ ? send + from * itemsize : slot(rank, step)) + begin * itemsize;
       }
       auto* result = reduced(rank_, step + 1);
-      comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), ranks, result, end - begin);
+      comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), ranks, result,
+                   end - begin);
       copy_out(recv + (from + begin) * itemsize, result, (end - begin) * itemsize, total);
     }
   }
@@ -405,7 +417,9 @@ std::string Group::words(Trouble trouble, std::uint32_t rank) const {
       return who + " did not come within " + seconds + " s; it is stopped, stuck, or needs a longer timeout";
     }
     case Trouble::left:
-      return who + " closed its communicator while the others still needed it";
+      return who +
+             " closed or dropped its communicator while others needed it; if it failed, read its traceback "
+             "first";
     case Trouble::interrupted:
       return who + " was interrupted";
     case Trouble::disagreement:
@@ -423,7 +437,8 @@ std::string Group::who_called_what() const {
   std::vector<std::pair<std::string, std::vector<std::uint32_t>>> by_call;
   for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
     const auto text = describe(post_of(rank).call);
-    const auto found = std::find_if(by_call.begin(), by_call.end(), [&](const auto& e) { return e.first == text; });
+    const auto found =
+        std::find_if(by_call.begin(), by_call.end(), [&](const auto& e) { return e.first == text; });
     if (found == by_call.end()) {
       by_call.push_back({text, {rank}});
     } else {

@@ -39,6 +39,8 @@ class Group {
 
   struct Options {
     std::chrono::duration<double> timeout{60.0};
+    /// Called once when a wait becomes long, before this thread gives way to others.
+    std::function<void()> before_long_wait;
     /// Called now and then while waiting long; true ends the wait with `Interrupted`.
     std::function<bool()> interrupted;
   };
@@ -84,7 +86,8 @@ class Group {
   void look_for_trouble(std::uint32_t peer, Clock::time_point deadline, const Call& call);
   void probe_peers_memory(const Call& call);
 
-  void gather_by_reading(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts);
+  void gather_by_reading(const Call& call, const std::byte* send, std::byte* recv,
+                         std::span<const Part> parts);
   void gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts,
                         std::size_t longest, std::size_t total);
   void reduce_by_shares(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,

@@ -7,7 +7,6 @@ A backend writes the hooks and nothing else.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cobre._native import ReduceOp, check_allgatherv, check_allreduce, check_broadcast
-from cobre.errors import AllocationFailed, CollectiveFailed, InvalidBufferSize, InvalidCommunicator
+from cobre._native import ReduceOp, Turn, check_allgatherv, check_allreduce, check_broadcast
+from cobre.errors import AllocationFailed, InvalidBufferSize, InvalidCommunicator
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -58,10 +57,8 @@ class Communicator(ABC):
     def __init__(self, rank: int, size: int) -> None:
         self._rank = rank
         self._size = size
-        self._turn = threading.Lock()  # held while a collective runs
-        self._inside = ""  # which one
+        self._turn = Turn()
         self._closed = False
-        self._finished: str | None = None  # why no further collective can run
 
     @property
     def rank(self) -> int:
@@ -194,14 +191,13 @@ class Communicator(ABC):
         """
         if self._closed:
             return
-        if not self._turn.acquire(False):
-            raise self._taken("close")
+        self._turn.enter_to_close()
         try:
             self._closed = True
-            self._finished = self._finished or "this communicator was closed; create a new one"
+            self._turn.finish("this communicator was closed; create a new one")
             self._close()
         finally:
-            self._turn.release()
+            self._turn.leave()
 
     def __enter__(self) -> Self:
         return self
@@ -212,37 +208,25 @@ class Communicator(ABC):
         self.close()
 
     def __repr__(self) -> str:
-        state = f", finished: {self._finished}" if self._finished else ""
+        state = f", finished: {self._turn.finished}" if self._turn.finished else ""
         return f"<{type(self).__name__} rank {self._rank} of {self._size}{state}>"
 
     def _run(self, operation: str, hook: Callable[..., Result], *args: Any) -> Result:
         """Call a hook as the only collective of this communicator; remember if it fails."""
-        if not self._turn.acquire(False):
-            raise self._taken(operation)
-        self._inside = operation
+        self._turn.enter(operation)
         try:
-            if self._finished is not None:
-                raise InvalidCommunicator(self._finished)
-            try:
-                return hook(*args)
-            except AllocationFailed:
-                raise  # on every rank alike, so the group is as before
-            except BaseException as failure:
-                # Whatever it was, Ctrl-C included: the peers may be anywhere in the protocol now.
-                self._finished = (
-                    f"this communicator was finished by an earlier failure in {operation} "
-                    f"({str(failure) or type(failure).__name__}); create a new one"
-                )
-                raise
+            return hook(*args)
+        except AllocationFailed:
+            raise  # on every rank alike, so the group is as before
+        except BaseException as failure:
+            # Whatever it was, Ctrl-C included: the peers may be anywhere in the protocol now.
+            self._turn.finish(
+                f"this communicator was finished by an earlier failure in {operation} "
+                f"({str(failure) or type(failure).__name__}); create a new one"
+            )
+            raise
         finally:
-            self._turn.release()
-
-    def _taken(self, operation: str) -> CollectiveFailed:
-        return CollectiveFailed(
-            operation,
-            f"another thread is inside {self._inside} on this communicator; "
-            "call one collective at a time, or give each thread a communicator of its own",
-        )
+            self._turn.leave()
 
     # The hooks. Buffers arrive flat and checked; a failure is raised as CollectiveFailed.
 

@@ -10,12 +10,12 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre._native import ReduceOp
+from cobre._native import ReduceOp, Turn
 from cobre.comm._backend import Backend
 from cobre.comm._base import BackendCommunicator, SharedRegion
 from cobre.comm._config import ShmConfig
@@ -24,19 +24,58 @@ from cobre.comm._topology import gather_topology
 from cobre.errors import AllocationFailed, BackendNotAvailable, CollectiveFailed, InitializationFailed
 
 if sys.platform == "linux":
-    from cobre._native import ShmGroup, ShmOperation, shm_initialise, shm_segment_bytes
+    from cobre._native import ShmGroup, shm_initialise, shm_segment_bytes
 
 #: Some length that lets a chunk stay in a core's own cache on its way from one rank to the other.
 SLOT_BYTES = 128 * 1024
 
 
+class Segment(NamedTuple):
+    """Where the memory of a group is: a descriptor of the process that made it, and what proves it."""
+
+    pid: int
+    fd: int
+    token: int
+
+    @classmethod
+    def create(cls, size: int) -> Segment:
+        """Make a segment without a name; its descriptor must be closed once all have attached."""
+        nbytes = shm_segment_bytes(size, SLOT_BYTES)
+        fd, problem = _allocate(nbytes)
+        if fd < 0:
+            raise AllocationFailed(nbytes, problem)
+        token = secrets.randbits(64)
+        with mmap.mmap(fd, 0) as memory:
+            shm_initialise(memory, size, SLOT_BYTES, token)
+        return cls(os.getpid(), fd, token)
+
+    def attach(self, rank: int, size: int, timeout_s: float, turn: Turn) -> ShmGroup:
+        """Map it and take a rank in it."""
+        try:
+            memory = _map_descriptor_of(self.pid, self.fd, shm_segment_bytes(size, SLOT_BYTES))
+        except OSError as exc:
+            raise InitializationFailed(
+                "shm",
+                f"cannot map the segment of rank 0 (pid {self.pid}): {exc.strerror}; "
+                "the ranks must run as one user and see each other in /proc",
+            ) from exc
+        return ShmGroup(memory, size, SLOT_BYTES, self.token, rank, timeout_s, turn)
+
+
 class ShmCommunicator(BackendCommunicator):
     """A rank among processes of one machine."""
 
-    def __init__(self, group: ShmGroup, rank: int, size: int, timeout_s: float) -> None:
+    def __init__(self, segment: Segment, rank: int, size: int, timeout_s: float) -> None:
         super().__init__(rank, size)
-        self._group = group
         self._timeout_s = timeout_s
+        self._group = group = segment.attach(rank, size, timeout_s, self._turn)
+        # The native methods check their arguments, take the turn and remember a failure by themselves:
+        # one call where four would take longer than the collective.
+        self.allgatherv = group.allgatherv  # type: ignore[method-assign]
+        self.allreduce = group.allreduce  # type: ignore[method-assign]
+        self.broadcast = group.broadcast  # type: ignore[method-assign]
+        self.barrier = group.barrier  # type: ignore[method-assign]
+        group.join()
         self.topology = gather_topology(self, "shm")
 
     @property
@@ -56,7 +95,7 @@ class ShmCommunicator(BackendCommunicator):
         self._group.broadcast(buf, root)
 
     def _barrier(self) -> None:
-        self._group.barrier(ShmOperation.BARRIER)
+        self._group.barrier()
 
     def _close(self) -> None:
         self._group.leave()
@@ -68,34 +107,29 @@ class ShmCommunicator(BackendCommunicator):
             fd, problem = _allocate(requested)
         # Rank 0 says which of its descriptors it is, or -1; then everybody says whether it could map it.
         answer = np.array([fd])
-        self._group.announce(ShmOperation.CREATE_SHARED_REGION, count, dtype.kind, dtype.itemsize, answer)
+        self._group.announce("create_shared_region", count, dtype.kind, dtype.itemsize, answer)
         memory: mmap.mmap | None = None
         if answer[0] >= 0:
             try:
                 memory = _map_descriptor_of(self._group.pid_of(0), int(answer[0]), requested)
             except (OSError, OverflowError, ValueError) as exc:
                 problem = str(exc)
-        mapped_by_all = np.empty(1, np.int8)
-        self._group.allreduce(np.array([memory is not None], np.int8), mapped_by_all, ReduceOp.MIN)
+        mapped_by_all = self._group.all("create_shared_region", memory is not None)
         if fd >= 0:
             os.close(fd)  # the mappings keep the memory
-        if memory is None or not mapped_by_all[0]:
+        if memory is None or not mapped_by_all:
             raise AllocationFailed(requested, problem or "another rank of this machine has no memory for it")
         return ShmRegion(memory, count, dtype, self)
 
     def _split_local(self) -> ShmCommunicator:
-        ticket = np.zeros(2, np.uint64)
-        fd = -1
-        if self._rank == 0:
-            fd, token = _new_segment(self._size)
-            ticket[:] = fd, token
-        self._group.announce(ShmOperation.SPLIT_LOCAL, 0, "", 0, ticket)
-        pid = self._group.pid_of(0)
-        group = _attach(pid, int(ticket[0]), int(ticket[1]), self._rank, self._size, self._timeout_s)
-        group.join()
-        if fd >= 0:
-            os.close(fd)
-        return ShmCommunicator(group, self._rank, self._size, self._timeout_s)
+        segment = Segment.create(self._size) if self._rank == 0 else None
+        try:
+            ticket = np.array(segment or (0, 0, 0), np.uint64)
+            self._group.announce("split_local", 0, "", 0, ticket)
+            return ShmCommunicator(Segment(*ticket.tolist()), self._rank, self._size, self._timeout_s)
+        finally:
+            if segment is not None:
+                os.close(segment.fd)
 
 
 class ShmRegion(SharedRegion):
@@ -112,7 +146,7 @@ class ShmRegion(SharedRegion):
         self._comm = comm
 
     def _fence(self) -> None:
-        self._comm._run("fence", self._comm._group.barrier, ShmOperation.FENCE)
+        self._comm._group.fence()
 
 
 class ShmBackend(Backend[ShmConfig]):
@@ -135,26 +169,22 @@ class ShmBackend(Backend[ShmConfig]):
 
     def connect(self, config: ShmConfig) -> ShmCommunicator:
         """Meet the other ranks at the agreed name; waits for them at most ``timeout_s``."""
-        rank, size, timeout_s = config.rank, config.size, config.timeout_s
         rendezvous = Rendezvous(config.name)
-        fd = -1
+        own: Segment | None = None
         try:
-            if rank == 0:
-                fd, token = _new_segment(size)
-                rendezvous.publish(size, fd, token)
-                pid, descriptor = os.getpid(), fd
+            if config.rank == 0:
+                own = segment = Segment.create(config.size)
+                rendezvous.publish(config.size, own.fd, own.token)
             else:
-                note = rendezvous.find(size, timeout_s)
-                pid, descriptor, token = note.pid, note.fd, note.token
-            group = _attach(pid, descriptor, token, rank, size, timeout_s)
-            group.join()
+                note = rendezvous.find(config.size, config.timeout_s)
+                segment = Segment(note.pid, note.fd, note.token)
+            return ShmCommunicator(segment, config.rank, config.size, config.timeout_s)
         except CollectiveFailed as exc:
             raise InitializationFailed(self.name, exc.message) from None
         finally:
-            if fd >= 0:
-                os.close(fd)
+            if own is not None:
+                os.close(own.fd)
                 rendezvous.remove()
-        return ShmCommunicator(group, rank, size, timeout_s)
 
     def rank_environments(self, size: int) -> list[dict[str, str]]:
         """Return the variables of a fresh group, whose note lies in an anonymous file of this process."""
@@ -168,29 +198,6 @@ class ShmBackend(Backend[ShmConfig]):
             }
             for rank in range(size)
         ]
-
-
-def _new_segment(size: int) -> tuple[int, int]:
-    """Make a segment without a name; return a descriptor of it and the token that identifies it."""
-    fd, problem = _allocate(shm_segment_bytes(size, SLOT_BYTES))
-    if fd < 0:
-        raise AllocationFailed(shm_segment_bytes(size, SLOT_BYTES), problem)
-    token = secrets.randbits(64)
-    with mmap.mmap(fd, 0) as memory:
-        shm_initialise(memory, size, SLOT_BYTES, token)
-    return fd, token
-
-
-def _attach(pid: int, fd: int, token: int, rank: int, size: int, timeout_s: float) -> ShmGroup:
-    try:
-        memory = _map_descriptor_of(pid, fd, shm_segment_bytes(size, SLOT_BYTES))
-    except OSError as exc:
-        raise InitializationFailed(
-            "shm",
-            f"cannot map the segment of rank 0 (pid {pid}): {exc.strerror}; "
-            "the ranks must run as one user and see each other in /proc",
-        ) from exc
-    return ShmGroup(memory, size, SLOT_BYTES, token, rank, timeout_s)
 
 
 def _allocate(nbytes: int) -> tuple[int, str]:
