@@ -51,6 +51,8 @@ napoleon_numpy_docstring = False
 
 def _fences_become_code_blocks(_app, _what, _name, _obj, _options, lines):
     """Docstrings show code in Markdown fences, which terminals and editors render well."""
+    if lines and lines[0].startswith(("Alias for field number", "Call self as a function")):
+        lines.clear()  # Python's own words, which say nothing
     converted, inside = [], False
     for line in lines:
         fence = re.fullmatch(r"```(\w*)", line)
@@ -108,8 +110,8 @@ class ConformanceChecks(_Generated):
     def markdown(self) -> str:
         lines = []
         for module, checks in groupby(CHECKS, key=lambda check: check.__module__):
-            subject = (sys.modules[module].__doc__ or "").split("\n\n")[0].replace("``", "`")
-            lines += [f"**{subject.rstrip('.')}**", "", "| Check | Promise |", "| --- | --- |"]
+            subject = (sys.modules[module].__doc__ or "").split(".")[0].replace("``", "`")
+            lines += [f"**{subject}**", "", "| Check | Promise |", "| --- | --- |"]
             lines += [f"| `{check.__name__}` | {_cell(promise(check))} |" for check in checks]
             lines.append("")
         return "\n".join(lines)

@@ -60,11 +60,14 @@ def test_the_table_of_variables_has_every_setting():
     declared = {}
     for config in (_config.ShmConfig, _config.TcpConfig):
         for name, rule, required in config._declared():
-            default = "" if required else getattr(config, name)
-            shown = "" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
-            needed = "except on rank 0" if name == "coordinator" else "yes" if required else "no"
-            declared[rule.variable] = [needed, shown, f"{config.__name__}.{name}"]
-    described = {name: cells[:3] for name, cells in rows.items() if name in declared}
+            default = "required" if required else getattr(config, name)
+            if name == "coordinator":
+                default = "required, except on rank 0"
+            shown = (
+                "none" if default is None else str(default).removesuffix(".0" * isinstance(default, float))
+            )
+            declared[rule.variable] = [shown, name]
+    described = {name: cells[:2] for name, cells in rows.items() if name in declared}
     assert described == declared
     assert rows.keys() - declared.keys() == {BACKEND_VARIABLE, "COBRE_HYPOTHESIS_PROFILE"}
 
