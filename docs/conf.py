@@ -12,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 import cobre
 from cobre import errors
 from cobre.cli import app as command
+from cobre.comm import ReduceOp
 from cobre.comm.testing import CHECKS, promise
 
 project = "Cobre for Python"
@@ -42,14 +43,14 @@ nitpick_ignore_regex = [
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_type_aliases = {"BufferLike": "BufferLike"}
+autodoc_type_aliases = {name: name for name in ("BufferLike", "DTypeLike", "NDArray")}  # not spelled out
 autodoc_class_signature = "mixed"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 
 
-def _fences_become_code_blocks(_app, _what, _name, _obj, _options, lines):
+def _adapt_docstring(_app, _what, _name, _obj, _options, lines):
     """Docstrings show code in Markdown fences, which terminals and editors render well."""
     if lines and lines[0].startswith(("Alias for field number", "Call self as a function")):
         lines.clear()  # Python's own words, which say nothing
@@ -124,6 +125,14 @@ class NumberOfChecks(_Generated):
         return f"There are {len(CHECKS)} checks. Each holds at every group size, from one rank on."
 
 
+class ReduceOperations(_Generated):
+    """The members of a native enumeration, of which autodoc sees only the numbers."""
+
+    def markdown(self) -> str:
+        rows = [f"| `ReduceOp.{op.name}` | {_cell(op.__doc__)} |" for op in ReduceOp]
+        return "\n".join(["| Member | Result |", "| --- | --- |", *rows])
+
+
 class CommandHelp(_Generated):
     """What ``--help`` says about a command, with its options as a table."""
 
@@ -141,9 +150,10 @@ class CommandHelp(_Generated):
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", _fences_become_code_blocks)
+    app.connect("autodoc-process-docstring", _adapt_docstring)
     app.connect("missing-reference", _find_by_short_name)
     app.add_directive("conformance-checks", ConformanceChecks)
     app.add_directive("number-of-checks", NumberOfChecks)
+    app.add_directive("reduce-operations", ReduceOperations)
     app.add_directive("command-help", CommandHelp)
     return {"parallel_read_safe": True}
