@@ -382,7 +382,7 @@ class SharedMemoryProvider(ABC):
     @property
     @abstractmethod
     def is_leader(self) -> bool:
-        """Whether this rank populates regions for its machine: rank 0 of `split_local`. Constant."""
+        """Whether this rank, as rank 0 of `split_local`, populates regions for its machine. Constant."""
 
 
 class BackendCommunicator(Communicator, SharedMemoryProvider):

@@ -1,0 +1,159 @@
+"""How the documentation is built. What can be read from the package is read here, not kept by hand."""
+
+import re
+import sys
+from itertools import groupby
+
+import typer.main
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+import cobre
+from cobre import errors
+from cobre.cli import app as command
+from cobre.comm import ReduceOp
+from cobre.comm.testing import CHECKS, promise
+
+project = "Cobre for Python"
+author = "the Cobre for Python authors"
+copyright = author
+version = release = cobre.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+templates_path: list[str] = []
+
+html_theme = "furo"
+html_title = f"Cobre for Python {release}"
+html_show_copyright = False
+html_show_sphinx = False
+html_copy_source = False
+
+# Docstrings name Python objects between single backticks. A name that leads nowhere is an error.
+default_role = "py:obj"
+nitpicky = True
+nitpick_ignore_regex = [
+    # No inventories are fetched while building, so other projects' names are not links.
+    (r"py:.*", r"(numpy|np|typing|typing_extensions|types|collections|enum|abc)\..*"),
+    (r"py:.*", r"(NDArray|DTypeLike|SupportsIndex|Sequence|Mapping|Callable|Iterable|Iterator|Any|Self)"),
+    (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
+    (r"py:exc", r"(TypeError|ValueError)"),
+]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_type_aliases = {name: name for name in ("BufferLike", "DTypeLike", "NDArray")}  # not spelled out
+autodoc_class_signature = "mixed"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+
+
+def _adapt_docstring(_app, _what, _name, _obj, _options, lines):
+    """Docstrings show code in Markdown fences, which terminals and editors render well."""
+    if lines and lines[0].startswith(("Alias for field number", "Call self as a function")):
+        lines.clear()  # Python's own words, which say nothing
+    converted, inside = [], False
+    for line in lines:
+        fence = re.fullmatch(r"```(\w*)", line)
+        if fence and not inside:
+            converted += [f".. code-block:: {fence[1] or 'text'}", ""]
+            inside = True
+        elif fence:
+            converted.append("")
+            inside = False
+        else:
+            converted.append(f"   {line}" if inside and line else line)
+    lines[:] = converted
+
+
+def _find_by_short_name(app, env, node, contnode):
+    """Resolve `InvalidRoot` and `allreduce` wherever they are written, as a reader does."""
+    target = node.get("reftarget", "")
+    if node.get("refdomain") != "py":
+        return None
+    if " " in target:  # a command, such as `cobre launch`
+        return nodes.literal(target, target)
+    domain = env.get_domain("py")
+    places = ["cobre.errors" if target in errors.__all__ else "cobre.comm"]
+    places += ["cobre.comm.Communicator", "cobre.comm.SharedRegion", "cobre.comm.SharedMemoryProvider"]
+    places += ["cobre.comm.testing"]
+    for place in places:
+        if f"{place}.{target}" in domain.objects:
+            doc = node.get("refdoc") or env.docname
+            return domain.resolve_xref(env, doc, app.builder, "obj", f"{place}.{target}", node, contnode)
+    return None
+
+
+class _Generated(SphinxDirective):
+    """A directive whose content is Markdown that the package itself supplies."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self):
+        node = nodes.container()
+        self.state.nested_parse(StringList(self.markdown().splitlines(), "generated"), 0, node)
+        return node.children
+
+    def markdown(self) -> str:
+        raise NotImplementedError
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+class ConformanceChecks(_Generated):
+    """Every check of the conformance kit with its promise, in the order in which they run."""
+
+    def markdown(self) -> str:
+        lines = []
+        for module, checks in groupby(CHECKS, key=lambda check: check.__module__):
+            subject = (sys.modules[module].__doc__ or "").split(".")[0].replace("``", "`")
+            lines += [f"**{subject}**", "", "| Check | Promise |", "| --- | --- |"]
+            lines += [f"| `{check.__name__}` | {_cell(promise(check))} |" for check in checks]
+            lines.append("")
+        return "\n".join(lines)
+
+
+class NumberOfChecks(_Generated):
+    """How many checks there are, in a sentence."""
+
+    def markdown(self) -> str:
+        return f"There are {len(CHECKS)} checks. Each holds at every group size, from one rank on."
+
+
+class ReduceOperations(_Generated):
+    """The members of a native enumeration, of which autodoc sees only the numbers."""
+
+    def markdown(self) -> str:
+        rows = [f"| `ReduceOp.{op.name}` | {_cell(op.__doc__)} |" for op in ReduceOp]
+        return "\n".join(["| Member | Result |", "| --- | --- |", *rows])
+
+
+class CommandHelp(_Generated):
+    """What ``--help`` says about a command, with its options as a table."""
+
+    def markdown(self) -> str:
+        found = typer.main.get_command(command)
+        for name in self.arguments[0].split()[1:]:
+            found = found.commands[name]
+        lines = [*(found.help or "").splitlines(), "", "| Option | Meaning |", "| --- | --- |"]
+        lines += [
+            f"| `{'`, `'.join(option.opts)}` | {_cell(option.help or '')} |"
+            for option in found.params
+            if "completion" not in option.opts[0]
+        ]
+        return "\n".join(lines)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", _adapt_docstring)
+    app.connect("missing-reference", _find_by_short_name)
+    app.add_directive("conformance-checks", ConformanceChecks)
+    app.add_directive("number-of-checks", NumberOfChecks)
+    app.add_directive("reduce-operations", ReduceOperations)
+    app.add_directive("command-help", CommandHelp)
+    return {"parallel_read_safe": True}

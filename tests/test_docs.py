@@ -1,0 +1,94 @@
+"""What the pages say that no example runs: names, variables, links and printed output."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cobre.comm
+import cobre.comm.testing
+import cobre.errors
+from cobre.comm import _config
+from cobre.comm._registry import BUILTIN
+from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(page for page in DOCS.rglob("*.md") if "_build" not in page.relative_to(DOCS).parts),
+]
+
+
+def test_readme_prints_what_it_says_it_prints():
+    readme = (ROOT / "README.md").read_text()
+    code, output = re.search(r"```python\n(.*?)```\s*```text\n(.*?)```", readme, re.DOTALL).groups()
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout == output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_files_lead_somewhere(page):
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    targets = [target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", prose)]
+    missing = [t for t in targets if t and "://" not in t and not (page.parent / t).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("module", "page"),
+    [(cobre.comm, "comm.md"), (cobre.comm.testing, "testing.md")],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_every_public_name_is_in_the_reference(module, page):
+    """Errors have a page of their own, which lists whatever the module holds."""
+    text = (DOCS / "reference" / page).read_text()
+    documented = set(re.findall(r"\.\. (?:auto)?(?:class|function|data):: (\w+)", text))
+    assert set(module.__all__) - set(cobre.errors.__all__) <= documented
+
+
+def _rows(text):
+    """The cells of the tables' rows whose first cell is a variable, without code marks."""
+    rows = [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    return {row[0]: row[1:] for row in rows if row and row[0].startswith("COBRE_")}
+
+
+def test_the_table_of_variables_has_every_setting():
+    rows = _rows((DOCS / "reference" / "environment.md").read_text())
+    declared = {}
+    for config in (_config.ShmConfig, _config.TcpConfig):
+        for name, rule, required in config._declared():
+            default = "required" if required else getattr(config, name)
+            if name == "coordinator":
+                default = "required, except on rank 0"
+            shown = (
+                "none" if default is None else str(default).removesuffix(".0" * isinstance(default, float))
+            )
+            declared[rule.variable] = [shown, name]
+    described = {name: cells[:2] for name, cells in rows.items() if name in declared}
+    assert described == declared
+    assert rows.keys() - declared.keys() == {BACKEND_VARIABLE, "COBRE_HYPOTHESIS_PROFILE"}
+
+
+def test_the_variables_of_launchers_are_listed():
+    text = (DOCS / "reference" / "environment.md").read_text()
+    assert [name for name in MPI_LAUNCHER_VARIABLES if f"`{name}`" not in text] == []
+
+
+def test_every_builtin_backend_is_described():
+    text = (DOCS / "how-to" / "choose-a-backend.md").read_text()
+    assert [name for name in BUILTIN if f"\n| `{name}` |" not in text] == []
+
+
+def test_every_hook_is_described():
+    text = (DOCS / "how-to" / "write-a-backend.md").read_text()
+    hooks = cobre.comm.BackendCommunicator.__abstractmethods__ | {"_close"}
+    assert [hook for hook in sorted(hooks) if not re.search(rf"\n\| `{hook}\b", text)] == []
+
+
+def test_the_number_of_checks_is_right_wherever_it_is_written():
+    for page in PAGES:
+        for kept, total in re.findall(r"(\d+) of (\d+) promises", page.read_text()):
+            assert (int(kept), int(total)) == (len(cobre.comm.testing.CHECKS),) * 2, page
