@@ -11,6 +11,8 @@ void bind_shm(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   if (PyArray_ImportNumPyAPI() < 0) throw nanobind::python_error();
+  // A communicator that a program keeps until the end is no leak worth a page of warnings.
+  nanobind::set_leak_warnings(false);
   m.doc() = "The native core of cobre. Its functions are for the other modules of the package.";
   cobre::bind::bind_comm(m);
 #if defined(__linux__)

@@ -80,7 +80,6 @@ def test_each_launcher_variable_leads_to_mpi(variable):
             "tcp",
             "COBRE_TCP_RANK is 0: the coordinator itself",
         ),
-        ({"COBRE_TCP_RANK": "1"}, "local", "nothing in the environment names a group"),
         ({"COBRE_COMM_BACKEND": "local", "COBRE_SHM_NAME": "/x"}, "local", "COBRE_COMM_BACKEND is 'local'"),
         ({"COBRE_COMM_BACKEND": "tcp"}, "tcp", "COBRE_COMM_BACKEND is 'tcp'"),
     ],
@@ -88,6 +87,14 @@ def test_each_launcher_variable_leads_to_mpi(variable):
 def test_the_chain(env, backend, reason):
     choice = choose(env)
     assert (choice.backend, choice.reason) == (backend, reason)
+
+
+@pytest.mark.parametrize("variable", ["COBRE_TCP_RANK", "COBRE_TCP_SIZE", "COBRE_SHM_RANK", "COBRE_SHM_SIZE"])
+def test_half_a_configuration_is_not_passed_over_in_silence(monkeypatch, variable):
+    monkeypatch.setenv(variable, "1")
+    with pytest.warns(RuntimeWarning, match=f"{variable} is set, but .* is not, so this process runs alone"):
+        assert create_communicator().size == 1
+    assert variable in choose({variable: "1"}).passed_over[0]
 
 
 SLURM_BATCH = {"SLURM_PROCID": "0", "SLURM_JOB_ID": "7", "SLURM_NTASKS": "4"}

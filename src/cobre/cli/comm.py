@@ -99,7 +99,7 @@ def check(
     group that something else has started: `mpiexec -n 4 cobre comm check --backend mpi`.
     Exits with 1 if a check fails.
     """
-    name = backend or choose(os.environ).backend
+    name = backend or _chosen_here()
     if ranks is not None:
         environments = load(name).rank_environments(ranks)
         if environments != [{BACKEND_VARIABLE: name}]:
@@ -114,6 +114,13 @@ def check(
         _report(name, runner.size, outcomes, as_json)
     runner.close()
     raise typer.Exit(1 if failed else 0)
+
+
+def _chosen_here() -> str:
+    choice = choose(os.environ)
+    if choice.warning:
+        typer.echo(f"warning: {choice.warning}", err=True)
+    return choice.backend
 
 
 def _watched(

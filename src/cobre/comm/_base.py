@@ -7,6 +7,7 @@ A backend writes the hooks and nothing else.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -303,7 +304,7 @@ class SharedRegion(ABC):
 
         Raises:
             CollectiveFailed: a rank left or stayed silent; what is visible is undefined.
-            InvalidCommunicator: the region or its communicator is closed.
+            InvalidCommunicator: the region is closed, or the communicator that is needed to wait.
         """
         self._open_memory()
         self._fence()
@@ -389,7 +390,7 @@ class BackendCommunicator(Communicator, SharedMemoryProvider):
     """What a backend makes: a `Communicator` that is a `SharedMemoryProvider` too."""
 
     def create_shared_region(self, count: int, dtype: DTypeLike = np.float64) -> SharedRegion:
-        element = np.dtype(dtype)
+        element, count = np.dtype(dtype), operator.index(count)
         if element.hasobject:
             raise TypeError(
                 f"create_shared_region: dtype {element} holds Python objects, which cannot be shared"

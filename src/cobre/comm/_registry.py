@@ -27,9 +27,12 @@ class BackendStatus:
     name: str
     available: bool
     summary: str
-    reason: str  # why not; empty if available
-    remedy: str  # what would bring it; empty if available
-    origin: str  # the distribution that offers it
+    #: Why not; empty if available.
+    reason: str
+    #: What would bring it; empty if available.
+    remedy: str
+    #: The distribution that offers it.
+    origin: str
 
 
 def load(name: str, source: str = "backend") -> Backend[Any]:

@@ -105,7 +105,7 @@ class Rendezvous:
             pause_s = min(2 * pause_s, 0.02)
         raise InitializationFailed(
             "shm",
-            f"rank 0 did not come within {timeout_s:g} s; is it running, with the same name {self._path.name}?",
+            f"rank 0 did not come within {timeout_s:g} s; does it run, with the name {self._path.name}?",
         )
 
     def remove(self) -> None:

@@ -31,8 +31,10 @@ class Choice:
 
     backend: str
     reason: str
-    passed_over: tuple[str, ...] = ()  # what was detected and not followed, with why
-    warning: str = ""  # set when the choice is probably not what the user meant
+    #: What was detected and not followed, with why.
+    passed_over: tuple[str, ...] = ()
+    #: Not empty when the choice is probably not what the user meant.
+    warning: str = ""
 
 
 def choose(env: Mapping[str, str]) -> Choice:
@@ -46,9 +48,7 @@ def choose(env: Mapping[str, str]) -> Choice:
     >>> choose({}).reason
     'nothing in the environment names a group'
     """
-    requested = env.get(BACKEND_VARIABLE)
-    if requested is None:
-        return _detect(env)
+    requested = env.get(BACKEND_VARIABLE, "auto")
     if requested == "auto":
         return _detect(env)
     if requested not in backend_names():
@@ -118,6 +118,15 @@ def _detect(env: Mapping[str, str]) -> Choice:
         return Choice("tcp", "COBRE_TCP_RANK is 0: the coordinator itself", tuple(passed_over))
     if "COBRE_SHM_NAME" in env:
         return Choice("shm", "COBRE_SHM_NAME is set", tuple(passed_over))
+    for incomplete, needed in (
+        ("COBRE_TCP_RANK", "COBRE_TCP_COORDINATOR"),
+        ("COBRE_TCP_SIZE", "COBRE_TCP_RANK"),
+        ("COBRE_SHM_RANK", "COBRE_SHM_NAME"),
+        ("COBRE_SHM_SIZE", "COBRE_SHM_NAME"),
+    ):
+        if incomplete in env:
+            passed_over.append(f"{incomplete[6:9].lower()}: {incomplete} is set, but {needed} is not")
+            warning = warning or f"{incomplete} is set, but {needed} is not, so this process runs alone."
     reason = "nothing in the environment names a group" if not passed_over else "no group could be joined"
     return Choice("local", reason, tuple(passed_over), warning)
 

@@ -10,6 +10,7 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -206,7 +207,7 @@ def _allocate(nbytes: int) -> tuple[int, str]:
     if nbytes > available:
         return (
             -1,
-            f"this machine has {available:,} bytes available; ask for less, or run where there is more memory",
+            f"{available:,} bytes are available; ask for less, or run where there is more memory",
         )
     fd = os.memfd_create("cobre", os.MFD_CLOEXEC)
     try:
@@ -227,7 +228,7 @@ def _map_descriptor_of(pid: int, fd: int, nbytes: int) -> mmap.mmap:
 
 def _available_bytes() -> int:
     """What could be allocated without swapping; the kernel's own estimate."""
-    with open("/proc/meminfo") as lines:
+    with Path("/proc/meminfo").open() as lines:
         for line in lines:
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024

@@ -27,7 +27,8 @@ class Outcome:
     name: str
     promise: str
     passed: bool
-    detail: str  # what was found instead; empty if it passed
+    #: What was found instead; empty if it passed.
+    detail: str
     seconds: float
 
 

@@ -16,7 +16,7 @@ from cobre._native import ReduceOp
 from cobre.comm._base import BackendCommunicator
 from cobre.comm.testing._expect import equal, expect, raised_by
 from cobre.comm.testing._run import RunRanks
-from cobre.comm.testing._sync import _Noticeboard
+from cobre.comm.testing._sync import Noticeboard
 from cobre.errors import (
     AllocationFailed,
     CollectiveFailed,
@@ -174,6 +174,7 @@ def _bad_buffers(comm: BackendCommunicator) -> dict[str, tuple[Exception | None,
         "broadcast of a list": lambda: comm.broadcast([1.0]),  # type: ignore[arg-type]
         "region of objects": lambda: comm.create_shared_region(2, object),
         "region of negative length": lambda: comm.create_shared_region(-1),
+        "region of half an element": lambda: comm.create_shared_region(0.5),  # type: ignore[arg-type]
     }
     if size > 1:
         # A barrier follows each refusal, so ranks for which the call is legal must not make it.
@@ -231,8 +232,15 @@ def a_closed_communicator_says_so(run_ranks: RunRanks) -> None:
 
 def _two_threads(comm: BackendCommunicator) -> tuple[list[str], float]:
     """On rank 0 two threads call barrier while the others hold back: one must be refused."""
-    board = _Noticeboard(comm)
     refused: list[str] = []
+    with Noticeboard(comm) as board:
+        _meet_twice_on_rank_0(comm, board, refused)
+        total = np.zeros(1)
+        comm.allreduce(np.ones(1), total)
+    return refused, float(total[0])
+
+
+def _meet_twice_on_rank_0(comm: BackendCommunicator, board: Noticeboard, refused: list[str]) -> None:
 
     def meet() -> None:
         error = raised_by(comm.barrier)
@@ -249,10 +257,6 @@ def _two_threads(comm: BackendCommunicator) -> tuple[list[str], float]:
     else:
         board.wait_for("refused", 0)
         comm.barrier()
-    total = np.zeros(1)
-    comm.allreduce(np.ones(1), total)
-    board.remove()
-    return refused, float(total[0])
 
 
 def two_threads_at_once_are_told_apart(run_ranks: RunRanks) -> None:

@@ -7,7 +7,7 @@ import tempfile
 import time
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,7 @@ def broadcast_takes_empty_and_readonly_buffers(run_ranks: RunRanks) -> None:
         equal(text, b"read-only on the root", f"buffer on rank {rank}")
 
 
-class _Noticeboard:
+class Noticeboard:
     """A folder per host where ranks leave notes outside the communicator."""
 
     def __init__(self, comm: BackendCommunicator) -> None:
@@ -122,6 +122,16 @@ class _Noticeboard:
         self._folder = Path(tempfile.gettempdir()) / f"cobre-check-{token.tobytes().hex()}"
         self._folder.mkdir(exist_ok=True)
         self._comm = comm
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        try:
+            if error is None:
+                self._comm.barrier()  # nobody reads any more
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def leave(self, note: str) -> None:
         (self._folder / f"{note}.{self._comm.rank}").touch()
@@ -137,24 +147,19 @@ class _Noticeboard:
         while not (self._folder / f"{note}.{rank}").exists() and time.monotonic() < deadline:
             time.sleep(0.001)
 
-    def remove(self) -> None:
-        self._comm.barrier()  # nobody reads any more
-        shutil.rmtree(self._folder, ignore_errors=True)
-
 
 def _arrive_late_in_turn(comm: BackendCommunicator, meet: str) -> list[list[int]]:
-    board = _Noticeboard(comm)
     missing = []
-    for late in range(comm.size):
-        if comm.rank == late:
-            time.sleep(LATE_S)
-        board.leave(f"came-{late}")
-        if meet == "barrier":
-            comm.barrier()
-        else:
-            comm.allgatherv(np.empty(0), np.empty(0), [0] * comm.size)
-        missing.append(board.missing(f"came-{late}"))
-    board.remove()
+    with Noticeboard(comm) as board:
+        for late in range(comm.size):
+            if comm.rank == late:
+                time.sleep(LATE_S)
+            board.leave(f"came-{late}")
+            if meet == "barrier":
+                comm.barrier()
+            else:
+                comm.allgatherv(np.empty(0), np.empty(0), [0] * comm.size)
+            missing.append(board.missing(f"came-{late}"))
     return missing
 
 
