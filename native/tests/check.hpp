@@ -15,7 +15,7 @@ inline std::vector<Test>& all_tests() {
   return tests;
 }
 
-inline int failures = 0;
+inline int failed_checks = 0;
 
 #define TEST(name)                                                                    \
   static void name();                                                                 \
@@ -25,7 +25,7 @@ inline int failures = 0;
 #define CHECK(condition)                                                             \
   do {                                                                               \
     if (!(condition)) {                                                              \
-      ++failures;                                                                    \
+      ++failed_checks;                                                               \
       std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
     }                                                                                \
   } while (false)

@@ -3,9 +3,9 @@
 int main() {
   int failed = 0;
   for (const Test& test : all_tests()) {
-    const int before = failures;
+    const int before = failed_checks;
     test.body();
-    const bool passed = failures == before;
+    const bool passed = failed_checks == before;
     std::printf("%s %s\n", passed ? "ok    " : "FAILED", test.name);
     failed += passed ? 0 : 1;
   }

@@ -298,6 +298,21 @@ class SplitsIntoItself(ThreadCommunicator):
         return self
 
 
+class PublishesOnlyItself(ThreadCommunicator):
+    def gather_region(self, counts, dtype=np.float64):
+        region = super().gather_region(counts, dtype)
+        region._publish = lambda which: self.barrier()
+        region._wholes = [whole.copy() for whole in region._wholes]
+        return region
+
+
+class GathersInOneBuffer(ThreadCommunicator):
+    def gather_region(self, counts, dtype=np.float64):
+        region = super().gather_region(counts, dtype)
+        region._parts[1], region._wholes[1] = region._parts[0], region._wholes[0]
+        return region
+
+
 class RegionsStayOpen(ThreadCommunicator):
     class Region(ThreadRegion):
         def close(self):
@@ -393,6 +408,8 @@ BROKEN = {
     "region_may_be_empty": NoEmptyRegions,
     "every_machine_has_one_leader": EverybodyLeads,
     "split_local_gives_a_communicator_of_its_own": SplitsIntoItself,
+    "gather_region_gives_everybody_the_whole": PublishesOnlyItself,
+    "gather_region_keeps_what_was_published": GathersInOneBuffer,
     "a_closed_region_says_so": RegionsStayOpen,
     "allgatherv_refuses_lengths_that_do_not_fit": ChecksNothing,
     "allreduce_refuses_lengths_that_do_not_fit": ChecksNothing,

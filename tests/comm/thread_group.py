@@ -55,6 +55,7 @@ class ThreadCommunicator(BackendCommunicator):
         each = group.ranks_per_machine
         self._local_rank = rank % each
         self._machine_ranks = range(rank - self._local_rank, min(rank - self._local_rank + each, group.size))
+        self._all_share_memory = len(self._machine_ranks) == group.size
         self.topology = gather_topology(self, "threads", host=f"machine-{rank // each}")
 
     @property

@@ -14,6 +14,7 @@ from cobre._native import ReduceOp
 from cobre.comm._backend import Backend, Config
 from cobre.comm._base import BackendCommunicator, Communicator, SharedMemoryProvider, SharedRegion
 from cobre.comm._config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
+from cobre.comm._gather_region import GatherRegion
 from cobre.comm._heap import HeapRegion
 from cobre.comm._registry import BackendStatus, available_backends
 from cobre.comm._selection import Choice, choose, create_communicator
@@ -44,6 +45,7 @@ __all__ = [
     "CommError",
     "Communicator",
     "Config",
+    "GatherRegion",
     "HeapRegion",
     "InitializationFailed",
     "InvalidBackend",

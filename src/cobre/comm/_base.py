@@ -17,6 +17,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cobre._native import ReduceOp, Turn, check_allgatherv, check_allreduce, check_broadcast
+from cobre.comm._gather_region import (
+    CopyingGatherRegion,
+    GatherRegion,
+    SharedGatherRegion,
+    require_equal_counts,
+)
 from cobre.errors import AllocationFailed, InvalidBufferSize, InvalidCommunicator
 
 if TYPE_CHECKING:
@@ -249,6 +255,13 @@ class Communicator(ABC):
         """Release what the backend holds; called once."""
 
 
+def _fixed_size(dtype: DTypeLike, operation: str) -> np.dtype[Any]:
+    element = np.dtype(dtype)
+    if element.hasobject:
+        raise TypeError(f"{operation}: dtype {element} holds Python objects, which cannot be shared")
+    return element
+
+
 class SharedRegion(ABC):
     """Memory for ``count`` elements that the ranks of one machine share.
 
@@ -390,17 +403,45 @@ class BackendCommunicator(Communicator, SharedMemoryProvider):
     """What a backend makes: a `Communicator` that is a `SharedMemoryProvider` too."""
 
     def create_shared_region(self, count: int, dtype: DTypeLike = np.float64) -> SharedRegion:
-        element, count = np.dtype(dtype), operator.index(count)
-        if element.hasobject:
-            raise TypeError(
-                f"create_shared_region: dtype {element} holds Python objects, which cannot be shared"
-            )
+        element, count = _fixed_size(dtype, "create_shared_region"), operator.index(count)
         if count < 0:
             raise InvalidBufferSize("create_shared_region", 0, count, "count is negative")
         return self._run("create_shared_region", self._create_shared_region, count, element)
 
     def split_local(self) -> Communicator:
         return self._run("split_local", self._split_local)
+
+    def gather_region(self, counts: Sequence[int], dtype: DTypeLike = np.float64) -> GatherRegion:
+        """Create a buffer in which each rank writes its part and then reads all parts. A collective.
+
+        The way to gather the same shape again and again, as SDDP does with its cuts and states: where
+        all ranks share memory nothing is copied, elsewhere it is an `allgatherv`.
+
+        Args:
+            counts: the length of each rank's part; equal on all ranks.
+            dtype: the type of the elements; any of fixed size.
+
+        Raises:
+            InvalidBufferSize: ``counts`` has not one entry per rank, or a negative one.
+            TypeError: the dtype holds Python objects.
+            AllocationFailed: there is no memory for it; raised on every rank, and the group goes on.
+            CollectiveFailed: a rank left, stayed silent or gave other counts.
+            InvalidCommunicator: the communicator is closed or finished.
+
+        >>> comm = create_communicator("local")
+        >>> with comm.gather_region([3]) as region:
+        ...     region.own[:] = [1, 2, 3]
+        ...     region.publish()
+        array([1., 2., 3.])
+        """
+        element = _fixed_size(dtype, "gather_region")
+        counts = [operator.index(count) for count in counts]
+        require_equal_counts(self, counts)
+        kind = SharedGatherRegion if self._all_share_memory else CopyingGatherRegion
+        return kind(self, counts, element)
+
+    #: Whether a region of one rank is the same memory as that of any other.
+    _all_share_memory = False
 
     @abstractmethod
     def _create_shared_region(self, count: int, dtype: np.dtype[Any]) -> SharedRegion: ...

@@ -20,6 +20,8 @@ from cobre.errors import InitializationFailed
 class LocalCommunicator(BackendCommunicator):
     """Rank 0 of 1. `allgatherv` and `allreduce` copy; `broadcast` and `barrier` have nothing to do."""
 
+    _all_share_memory = True
+
     def __init__(self) -> None:
         super().__init__(rank=0, size=1)
         self.topology = gather_topology(self, "local")

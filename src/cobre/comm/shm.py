@@ -66,6 +66,8 @@ class Segment(NamedTuple):
 class ShmCommunicator(BackendCommunicator):
     """A rank among processes of one machine."""
 
+    _all_share_memory = True
+
     def __init__(self, segment: Segment, rank: int, size: int, timeout_s: float) -> None:
         super().__init__(rank, size)
         self._timeout_s = timeout_s

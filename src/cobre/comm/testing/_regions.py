@@ -187,17 +187,59 @@ def split_local_gives_a_communicator_of_its_own(run_ranks: RunRanks) -> None:
         equal(everybody, list(range(len(results))), f"ranks of the parent, by rank {rank}")
 
 
+def _parts_of(size: int) -> list[int]:
+    return [5 * rank % 7 for rank in range(size)]  # rank 0 has nothing to give
+
+
+def _rounds(comm: BackendCommunicator, rounds: int) -> list[NDArray[np.float64]]:
+    published = []
+    with comm.gather_region(_parts_of(comm.size)) as region:
+        for number in range(rounds):
+            region.own[:] = 100.0 * number + comm.rank
+            published.append(region.publish().copy())
+    return published
+
+
+def gather_region_gives_everybody_the_whole(run_ranks: RunRanks) -> None:
+    """Round after round every rank reads all parts, in rank order, as they were published."""
+    results = run_ranks(_rounds, 50)
+    parts = _parts_of(len(results))
+    for number in range(50):
+        expected = np.repeat(100.0 * number + np.arange(len(results)), parts)
+        same_bits_on_all_ranks([result[number] for result in results], expected, f"round {number}")
+
+
+def _write_ahead(comm: BackendCommunicator) -> list[bool]:
+    intact = []
+    with comm.gather_region([1000] * comm.size, np.int64) as region:
+        for number in range(20):
+            region.own[:] = number
+            whole = region.publish()
+            region.own[:] = -1  # the next round's part; nobody may see it in this round's whole
+            comm.barrier()
+            intact.append(bool((whole == number).all()) and not whole.flags.writeable)
+    return intact
+
+
+def gather_region_keeps_what_was_published(run_ranks: RunRanks) -> None:
+    """Writing the next part changes nothing of the whole that others still read; that is read-only."""
+    for rank, intact in enumerate(run_ranks(_write_ahead)):
+        equal(intact.count(False), 0, f"rounds that changed under rank {rank}")
+
+
 def _use_closed_region(comm: BackendCommunicator) -> list[str]:
     region = comm.create_shared_region(4)
     region.close()
-    calls: tuple[Any, ...] = (region.as_array, region.as_mut_array, region.fence)
+    gather = comm.gather_region([2] * comm.size)
+    gather.close()
+    calls: tuple[Any, ...] = (region.as_array, region.as_mut_array, region.fence, gather.publish)
     return [type(raised_by(call)).__name__ for call in calls]
 
 
 def a_closed_region_says_so(run_ranks: RunRanks) -> None:
     """Every use of a closed region raises InvalidCommunicator."""
     for rank, raised in enumerate(run_ranks(_use_closed_region)):
-        equal(raised, ["InvalidCommunicator"] * 3, f"errors on rank {rank}")
+        equal(raised, ["InvalidCommunicator"] * 4, f"errors on rank {rank}")
 
 
 CHECKS = (
@@ -210,5 +252,7 @@ CHECKS = (
     region_may_be_empty,
     every_machine_has_one_leader,
     split_local_gives_a_communicator_of_its_own,
+    gather_region_gives_everybody_the_whole,
+    gather_region_keeps_what_was_published,
     a_closed_region_says_so,
 )
