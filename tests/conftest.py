@@ -2,10 +2,15 @@
 
 import os
 import threading
+import tomllib
+import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "socket_backend"
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=300)
 settings.register_profile("thorough", deadline=None, max_examples=20_000)
@@ -17,6 +22,26 @@ def _shared_memory() -> set[str]:
     return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
 
 
+def _open_files() -> set[str]:
+    return {entry.name for entry in Path("/proc/self/fd").iterdir()}
+
+
+@pytest.fixture
+def socket_backend(tmp_path, monkeypatch):
+    """The example backend, laid out as pip would install it, here and for processes started from here."""
+    folder = tmp_path / "installed"
+    info = folder / "cobre_socket_backend-1.0.dist-info"
+    info.mkdir(parents=True)
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    [(name, target)] = project["entry-points"]["cobre.comm"].items()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[cobre.comm]\n{name} = {target}\n")
+    for path in (folder, EXAMPLE):
+        monkeypatch.syspath_prepend(path)
+        monkeypatch.setenv("PYTHONPATH", str(path), prepend=os.pathsep)
+    return name
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind():
     """No thread and no shared-memory name outlives the test that made it."""
@@ -24,3 +49,31 @@ def nothing_is_left_behind():
     yield
     assert set(threading.enumerate()) <= threads
     assert {name for name in _shared_memory() - names if "cobre" in name} == set()
+
+
+@pytest.fixture
+def marked(monkeypatch):
+    """Mark all processes that the test starts; returns a function that lists those still alive."""
+    mark = f"COBRE_TEST_MARK={uuid.uuid4()}"
+    monkeypatch.setenv(*mark.split("="))
+
+    def alive():
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has just ended, or is not ours
+                if mark.encode() in (folder / "environ").read_bytes():
+                    found.append((int(folder.name), (folder / "cmdline").read_bytes()))
+        return found
+
+    return alive
+
+
+@pytest.fixture
+def no_process_and_no_file_is_left(marked):
+    """No process, zombies included, and no open file outlives the test that made it."""
+    files = _open_files()
+    yield
+    assert marked() == []
+    assert _open_files() == files
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

@@ -16,27 +16,39 @@ EXAMPLES = [
     errors.InvalidBackend("sockets", ["local", "shm"], "COBRE_COMM_BACKEND"),
     errors.InitializationFailed("tcp", "port 29500 is in use"),
     errors.MissingConfiguration("shm", [errors.ConfigurationProblem("COBRE_SHM_RANK", "a rank", None, "0")]),
+    errors.WorkerError(2, exit_code=7),
+]
+
+#: The same error in its other forms.
+WORKER_ERRORS = [
+    errors.WorkerError(1, signal=9),
+    errors.WorkerError(1, signal=60),
+    errors.WorkerError(0, 1, errors.InvalidRoot(5, 2)),
+    errors.WorkerError(0, 3, SystemExit(3)),
+    errors.WorkerError(3, inner=TimeoutError("was still running after 5 s")),
 ]
 
 
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("error", EXAMPLES + WORKER_ERRORS, ids=lambda error: type(error).__name__)
 def test_an_error_survives_pickling(error):
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
-    assert vars(copy) == vars(error)
+    assert repr(vars(copy)) == repr(vars(error))  # an exception inside equals no other
+    assert repr(copy.__cause__) == repr(error.__cause__)
     assert str(copy) == str(error)
 
 
 def test_the_examples_are_all_there_are():
     """A new error needs an example here, and the families stay as small as the contract says."""
     families = (errors.CommError, errors.BackendError)
+    alone = {errors.WorkerError}
     leaves = {leaf for family in families for leaf in family.__subclasses__()}
-    assert leaves == {type(example) for example in EXAMPLES}
-    assert set(errors.CobreError.__subclasses__()) == set(families)
+    assert leaves | alone == {type(example) for example in EXAMPLES}
+    assert set(errors.CobreError.__subclasses__()) == {*families, *alone}
 
 
 def test_the_words_say_what_happened_and_what_to_do():
-    assert [str(example) for example in EXAMPLES] == [
+    assert [str(example) for example in EXAMPLES + WORKER_ERRORS] == [
         "allgatherv: rank 2 (pid 4711) exited; read its own traceback first (MPI error 15)",
         "allreduce: recv differs from send: expected 4, got 3",
         "broadcast: root 5 is not a rank; this communicator has ranks 0 to 1",
@@ -47,4 +59,10 @@ def test_the_words_say_what_happened_and_what_to_do():
         "backend 'tcp' could not start: port 29500 is in use",
         "backend 'shm' is not configured:\n"
         "  - COBRE_SHM_RANK is not set; it should hold a rank, for example 0",
+        "rank 2 exited with code 7",
+        "rank 1 was killed by SIGKILL (signal 9)",
+        "rank 1 was killed by signal 60",
+        "rank 0 raised InvalidRoot: broadcast: root 5 is not a rank; this communicator has ranks 0 to 1",
+        "rank 0 exited with code 3",
+        "rank 3 was still running after 5 s",
     ]

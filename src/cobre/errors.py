@@ -8,11 +8,12 @@ CobreError
 │   ├── InvalidRoot            no such rank
 │   ├── InvalidCommunicator    it was closed, or a failure has finished it
 │   └── AllocationFailed       no memory for a region
-└── BackendError               choosing and starting a backend
-    ├── BackendNotAvailable    known, but it cannot run here
-    ├── InvalidBackend         no backend has that name
-    ├── InitializationFailed   it was configured, and could not start
-    └── MissingConfiguration   a setting is absent or malformed
+├── BackendError               choosing and starting a backend
+│   ├── BackendNotAvailable    known, but it cannot run here
+│   ├── InvalidBackend         no backend has that name
+│   ├── InitializationFailed   it was configured, and could not start
+│   └── MissingConfiguration   a setting is absent or malformed
+└── WorkerError                a rank that was started here failed
 ```
 
 Each error has fields for programs and says in words what happened and what to do next. All of them
@@ -20,6 +21,7 @@ survive pickling, because they travel between processes. An object of the wrong 
 an array is needed, a read-only result) is Python's own ``TypeError`` or ``ValueError``.
 """
 
+import signal as signals
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,6 +39,7 @@ __all__ = [
     "InvalidCommunicator",
     "InvalidRoot",
     "MissingConfiguration",
+    "WorkerError",
 ]
 
 
@@ -192,3 +195,39 @@ class MissingConfiguration(BackendError):
     def __str__(self) -> str:
         lines = "".join(f"\n  - {problem}" for problem in self.problems)
         return f"backend {self.backend!r} is not configured:{lines}"
+
+
+class WorkerError(CobreError):
+    """A rank that was started here failed: the first one, which the others may only have followed.
+
+    Attributes:
+        rank: which one.
+        exit_code: what its process exited with; None if it did not exit by itself.
+        inner: the exception that it raised, also as ``__cause__``, with its own traceback as a note;
+            `TimeoutError` if it ran for too long; None if it left no word.
+        signal: the number of the signal that killed it; None if none did.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        exit_code: int | None = None,
+        inner: BaseException | None = None,
+        signal: int | None = None,
+    ) -> None:
+        super().__init__(rank, exit_code, inner, signal)
+        self.rank = rank
+        self.exit_code = exit_code
+        self.inner = inner
+        self.signal = signal
+        self.__cause__ = inner
+
+    def __str__(self) -> str:
+        if self.signal is not None:
+            known = {number.value: f"{number.name} (signal {number.value})" for number in signals.Signals}
+            return f"rank {self.rank} was killed by {known.get(self.signal, f'signal {self.signal}')}"
+        if isinstance(self.inner, TimeoutError) and self.exit_code is None:
+            return f"rank {self.rank} {self.inner}"
+        if isinstance(self.inner, SystemExit) or self.inner is None:
+            return f"rank {self.rank} exited with code {self.exit_code}"
+        return f"rank {self.rank} raised {type(self.inner).__name__}: {self.inner}"

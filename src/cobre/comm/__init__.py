@@ -16,6 +16,7 @@ from cobre.comm._base import BackendCommunicator, Communicator, SharedMemoryProv
 from cobre.comm._config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
 from cobre.comm._gather_region import GatherRegion
 from cobre.comm._heap import HeapRegion
+from cobre.comm._launch import run_ranks
 from cobre.comm._registry import BackendStatus, available_backends
 from cobre.comm._selection import Choice, choose, create_communicator
 from cobre.comm._topology import MpiInfo, SlurmInfo, Topology, gather_topology
@@ -31,6 +32,7 @@ from cobre.errors import (
     InvalidCommunicator,
     InvalidRoot,
     MissingConfiguration,
+    WorkerError,
 )
 
 __all__ = [
@@ -63,8 +65,10 @@ __all__ = [
     "SlurmInfo",
     "TcpConfig",
     "Topology",
+    "WorkerError",
     "available_backends",
     "choose",
     "create_communicator",
     "gather_topology",
+    "run_ranks",
 ]

@@ -1,0 +1,187 @@
+"""What ranks do in the tests of the launcher. A module of its own, so that ranks need not import pytest."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from cobre.comm import CollectiveFailed, run_ranks
+
+DEADLINE_S = 20.0
+
+
+def wait_for(path):
+    deadline = time.monotonic() + DEADLINE_S
+    while not Path(path).exists():
+        assert time.monotonic() < deadline, f"{path} never came"
+        time.sleep(0.001)
+
+
+def who(comm, *args, **kwargs):
+    total = np.empty(1)
+    comm.allreduce(np.array([float(comm.rank)]), total)
+    return comm.rank, comm.size, total[0], args, kwargs
+
+
+def environment(comm, *names):
+    return [os.environ.get(name) for name in names]
+
+
+def echo(comm, array):
+    return array + comm.rank
+
+
+def one_fails(comm, how):
+    """Rank 1 ends in some way, while the others wait for it."""
+    if comm.rank != 1:
+        comm.barrier()
+    match how:
+        case "raise":
+            raise ValueError("boom")
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "exit":
+            sys.exit(3)
+        case "exit with words":
+            sys.exit("that is all")
+        case "exit well":
+            sys.exit()
+        case "exit at once":
+            os._exit(7)
+        case "exit at once, well":
+            os._exit(0)
+
+
+def cause_comes_late(comm, path, how):
+    """Rank 1 leaves, rank 0 fails in consequence and says so, and only then rank 1 raises."""
+    if comm.rank == 1:
+        comm.close()
+        wait_for(path)
+        raise ValueError("the cause")
+    try:
+        comm.barrier()
+    except CollectiveFailed as exc:
+        Path(path).touch()
+        if how == "plain":
+            raise
+        if how == "wrapped":
+            raise RuntimeError("the run failed") from exc
+        sys.exit(5)
+
+
+def two_raise(comm, path):
+    """Both ranks raise for reasons of their own, rank 1 first."""
+    if comm.rank == 0:
+        wait_for(path)
+        raise ValueError("the second")
+    try:
+        raise ValueError("the first")
+    finally:
+        Path(path).touch()
+
+
+def wait_long(comm, path=None):
+    """Say that it has begun, and never end."""
+    if path is not None:
+        Path(f"{path}.{comm.rank}").touch()
+    time.sleep(1000)
+
+
+def stubborn(comm, path):
+    """One rank ignores all that can be ignored; the other fails once it does."""
+    if comm.rank == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        Path(path).touch()
+        time.sleep(1000)
+    wait_for(path)
+    raise ValueError("boom")
+
+
+def leaves_a_child(comm, stubborn):
+    ignore = "trap '' TERM; " if stubborn else ""
+    subprocess.Popen(["sh", "-c", f"{ignore}while true; do sleep 0.05; done"])
+    return comm.rank
+
+
+def leaves_a_thread(comm):
+    """Report a failure, and then never end by itself."""
+    threading.Thread(target=time.sleep, args=(1000,)).start()
+    raise ValueError("boom")
+
+
+def print_much(comm, count):
+    """Write lines in pieces that have nothing to do with their ends, to both streams at once."""
+    text = b"".join(b"%d:%d:%s\n" % (comm.rank, i, b"x" * (i % 200)) for i in range(count))
+    comm.barrier()
+    for start in range(0, len(text), 1013):
+        os.write(1, text[start : start + 1013])
+        os.write(2, text[start : start + 1013])
+
+
+def print_raw(comm, data):
+    os.write(1, data)
+
+
+def print_both(comm):
+    sys.stdout.write(f"out {comm.rank}\n")
+    sys.stderr.write(f"err {comm.rank}\n")
+
+
+def print_and_wait(comm, path):
+    """Print through Python's own buffer, and end only when that has been seen."""
+    sys.stdout.write("as it happens\n")
+    wait_for(path)
+
+
+def read_stdin(comm):
+    return sys.stdin.read()
+
+
+def returns_a_lock(comm):
+    return threading.Lock() if comm.rank == 1 else None
+
+
+class Needy(Exception):
+    """Can be pickled, but not unpickled."""
+
+    def __init__(self, a, b):
+        super().__init__(f"{a} and {b}")
+
+
+def raises_needy(comm):
+    if comm.rank == 1:
+        raise Needy("this", "that")
+
+
+class OnlyThere:
+    """Can be rebuilt in a rank, and not in the process of the tests."""
+
+    def __reduce__(self):
+        return _rebuild, (os.getpid(),)
+
+
+def _rebuild(pid):
+    if os.getpid() != pid:
+        raise LookupError("no such thing here")
+    return OnlyThere()
+
+
+def returns_what_only_exists_there(comm):
+    return OnlyThere()
+
+
+def nested(comm):
+    return run_ranks(who, 2, backend="socket", args=(comm.rank,))
+
+
+def loaded_modules(comm):
+    return sorted(sys.modules)
+
+
+def interpreter(comm):
+    return sys.flags.optimize, sys.argv, sys.path, Path.cwd()

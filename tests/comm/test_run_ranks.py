@@ -1,0 +1,208 @@
+"""Functions on ranks: what comes back, what is refused, who is blamed. All processes are real."""
+
+import multiprocessing
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cobre.comm import BackendNotAvailable, InitializationFailed, InvalidBackend, WorkerError, run_ranks
+from cobre.comm._processes import Group
+from tests.comm import rank_bodies
+
+pytestmark = pytest.mark.usefixtures("socket_backend", "no_process_and_no_file_is_left")
+
+
+@pytest.fixture
+def nothing_starts(monkeypatch):
+    def start(*args, **kwargs):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(Group, "start", start)
+
+
+def failure_of(body, *args, size=3, **options):
+    with pytest.raises(WorkerError) as raised:
+        run_ranks(body, size, backend="socket", args=args, **options)
+    return raised.value
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_results_come_in_rank_order(size):
+    total = sum(range(size))
+    results = run_ranks(rank_bodies.who, size, backend="socket", args=(7,), kwargs={"key": "value"})
+    assert results == [(rank, size, total, (7,), {"key": "value"}) for rank in range(size)]
+
+
+def test_large_arguments_and_results_pass():
+    array = np.arange(2_000_000.0)
+    for rank, result in enumerate(run_ranks(rank_bodies.echo, 2, backend="socket", args=(array,))):
+        np.testing.assert_array_equal(result, array + rank)
+
+
+def test_variables_reach_the_ranks_and_the_groups_own_win(monkeypatch):
+    monkeypatch.setenv("FROM_HERE", "here")
+    names = ("FROM_HERE", "GIVEN", "COBRE_COMM_BACKEND")
+    env = {"GIVEN": "given", "COBRE_COMM_BACKEND": "local"}
+    results = run_ranks(rank_bodies.environment, 2, backend="socket", args=names, env=env)
+    assert results == [["here", "given", "socket"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("how", "exit_code", "signal_number", "inner"),
+    [
+        ("raise", 1, None, "ValueError('boom')"),
+        ("kill", None, signal.SIGKILL, "None"),
+        ("exit", 3, None, "SystemExit(3)"),
+        ("exit with words", 1, None, "SystemExit('that is all')"),
+        ("exit well", 0, None, "SystemExit()"),
+        ("exit at once", 7, None, "None"),
+        ("exit at once, well", 0, None, "None"),
+    ],
+)
+def test_the_rank_that_failed_is_blamed_and_not_those_that_waited_for_it(
+    how, exit_code, signal_number, inner
+):
+    error = failure_of(rank_bodies.one_fails, how)
+    assert (error.rank, error.exit_code, error.signal) == (1, exit_code, signal_number)
+    assert repr(error.inner) == inner
+    assert error.__cause__ is error.inner
+
+
+def test_the_ranks_own_traceback_is_shown():
+    error = failure_of(rank_bodies.one_fails, "raise")
+    [note] = error.inner.__notes__
+    assert note.startswith("On rank 1:\nTraceback (most recent call last):\n")
+    assert 'raise ValueError("boom")' in note
+    assert note.endswith("ValueError: boom")
+    assert "_worker.py" not in note
+    assert str(error) == "rank 1 raised ValueError: boom"
+
+
+@pytest.mark.parametrize("how", ["plain", "wrapped", "exit"])
+def test_a_cause_is_blamed_even_if_its_consequence_is_reported_first(how, tmp_path):
+    error = failure_of(rank_bodies.cause_comes_late, str(tmp_path / "seen"), how, size=2)
+    assert (error.rank, str(error.inner)) == (1, "the cause")
+
+
+def test_of_two_causes_the_earlier_is_blamed(tmp_path):
+    error = failure_of(rank_bodies.two_raise, str(tmp_path / "raised"), size=2)
+    assert (error.rank, str(error.inner)) == (1, "the first")
+
+
+def test_everybody_is_ended_when_the_time_is_up():
+    begun = time.monotonic()
+    error = failure_of(rank_bodies.wait_long, size=2, timeout_s=0.5)
+    assert time.monotonic() - begun < 0.5 + 2
+    assert (error.rank, error.exit_code, error.signal) == (0, None, None)
+    assert isinstance(error.inner, TimeoutError)
+    assert str(error) == "rank 0 was still running after 0.5 s"
+
+
+def test_who_ignores_sigterm_is_ended_within_two_seconds(tmp_path):
+    path = tmp_path / "ignores"
+    error = failure_of(rank_bodies.stubborn, str(path), size=2)
+    assert time.time() - path.stat().st_mtime < 2
+    assert (error.rank, str(error.inner)) == (1, "boom")
+
+
+def test_a_rank_that_reports_and_does_not_end_is_ended():
+    error = failure_of(rank_bodies.leaves_a_thread, size=2)
+    assert (error.exit_code, error.signal, str(error.inner)) == (1, None, "boom")
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_what_ranks_have_started_ends_with_them(stubborn):
+    assert run_ranks(rank_bodies.leaves_a_child, 2, backend="socket", args=(stubborn,)) == [0, 1]
+
+
+def test_what_cannot_be_sent_is_refused_before_anything_starts(nothing_starts):
+    def local(comm):
+        pass
+
+    for fn in (lambda comm: None, local):
+        with pytest.raises(TypeError, match="the function .* cannot be sent .*define it at the top level"):
+            run_ranks(fn, 2, backend="socket")
+    with pytest.raises(TypeError, match="an argument cannot be sent to other processes: .*lock"):
+        run_ranks(rank_bodies.who, 2, backend="socket", kwargs={"lock": threading.Lock()})
+
+
+def test_a_result_that_cannot_be_sent_back_names_the_rank():
+    error = failure_of(rank_bodies.returns_a_lock)
+    assert str(error).startswith(
+        "rank 1 raised TypeError: the result, of type lock, cannot be sent to another process: "
+    )
+
+
+def test_an_exception_that_cannot_be_sent_back_is_described():
+    error = failure_of(rank_bodies.raises_needy)
+    assert (error.rank, type(error.inner)) == (1, RuntimeError)
+    assert "Needy: this and that (this exception cannot be sent to another process: " in str(error.inner)
+    assert "in raises_needy" in error.inner.__notes__[0]
+
+
+def test_a_result_that_cannot_be_rebuilt_here_names_the_rank():
+    error = failure_of(rank_bodies.returns_what_only_exists_there)
+    assert (error.rank, error.exit_code) == (0, 0)
+    assert "the result cannot be rebuilt in the calling process: no such thing here" in str(error)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_group_has_at_least_one_rank(size, nothing_starts):
+    with pytest.raises(ValueError, match="at least one rank"):
+        run_ranks(rank_bodies.who, size, backend="socket")
+
+
+def test_a_backend_that_cannot_start_ranks_says_so(nothing_starts):
+    with pytest.raises(InitializationFailed, match="exactly one rank, not 2"):
+        run_ranks(rank_bodies.who, 2, backend="local")
+    with pytest.raises(InvalidBackend):
+        run_ranks(rank_bodies.who, 2, backend="sockets")
+    with pytest.raises(BackendNotAvailable):
+        run_ranks(rank_bodies.who, 2, backend="tcp")
+
+
+def test_fork_is_refused_with_the_reason(nothing_starts):
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("fork", force=True)
+    try:
+        with pytest.raises(InitializationFailed, match=r"set_start_method\('spawn', force=True\)"):
+            run_ranks(rank_bodies.who, 2, backend="socket")
+    finally:
+        multiprocessing.set_start_method(before, force=True)
+
+
+def test_the_programs_start_method_stays_as_it_is():
+    before = multiprocessing.get_start_method(allow_none=True)
+    assert before != "fork"
+    run_ranks(rank_bodies.who, 1, backend="local")
+    assert multiprocessing.get_start_method(allow_none=True) == before
+
+
+def test_ranks_can_start_ranks():
+    assert [[rank[:2] for rank in group] for group in run_ranks(rank_bodies.nested, 2, backend="socket")] == [
+        [(0, 2), (1, 2)],
+        [(0, 2), (1, 2)],
+    ]
+
+
+def test_a_rank_resembles_its_parent():
+    [(optimize, argv, path, folder)] = run_ranks(rank_bodies.interpreter, 1, backend="local")
+    assert (optimize, argv, path, folder) == (sys.flags.optimize, sys.argv, sys.path, Path.cwd())
+
+
+def test_a_rank_has_no_stdin():
+    assert run_ranks(rank_bodies.read_stdin, 1, backend="local") == [""]
+
+
+def test_a_rank_imports_no_more_than_it_needs():
+    """What would double its start: see benchmarks/launch.py."""
+    [loaded] = run_ranks(rank_bodies.loaded_modules, 1, backend="local")
+    assert "numpy" in loaded
+    assert {"typer", "rich", "importlib.metadata", "multiprocessing", "pytest", "socket"} & set(
+        loaded
+    ) == set()
