@@ -83,13 +83,14 @@ class LazyGilRelease {
 class ShmGroup {
  public:
   ShmGroup(nb::handle memory, std::uint32_t size, std::size_t slot_bytes, std::uint64_t token,
-           std::uint32_t rank, double timeout_s, Turn& turn)
+           std::uint32_t rank, double timeout_s, bool one_copy, Turn& turn)
       : memory_(memory),
         rank_(rank),
         size_(size),
         turn_(turn),
         group_(memory_.data(), checked({size, slot_bytes}, token, memory_), rank,
-               {std::chrono::duration<double>(timeout_s), [this] { gil_->release(); }, python_interrupts}) {}
+               {std::chrono::duration<double>(timeout_s), one_copy, [this] { gil_->release(); },
+                python_interrupts}) {}
 
   void join() {
     run("join", kReleaseGilBytes, [&] { group_.join(); });
@@ -244,11 +245,12 @@ void bind_shm(nb::module_& m) {
 
   nb::class_<ShmGroup>(m, "ShmGroup", "One rank's end of a group that meets in shared memory.")
       .def(
-          nb::init<nb::handle, std::uint32_t, std::size_t, std::uint64_t, std::uint32_t, double, Turn&>(),
-          "memory"_a, "size"_a, "slot_bytes"_a, "token"_a, "rank"_a, "timeout_s"_a, "turn"_a,
-          nb::keep_alive<1, 8>(),
+          nb::init<nb::handle, std::uint32_t, std::size_t, std::uint64_t, std::uint32_t, double, bool,
+                   Turn&>(),
+          "memory"_a, "size"_a, "slot_bytes"_a, "token"_a, "rank"_a, "timeout_s"_a, "one_copy"_a, "turn"_a,
+          nb::keep_alive<1, 9>(),
           nb::sig("def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, "
-                  "timeout_s: float, turn: Turn) -> None"))
+                  "timeout_s: float, one_copy: bool, turn: Turn) -> None"))
       .def("join", &ShmGroup::join, "Wait for all ranks to come.")
       .def("leave", &ShmGroup::leave, "Say goodbye; peers that still wait for this rank fail at once.")
       .def("barrier", &ShmGroup::barrier, "Communicator.barrier, checks included.")

@@ -76,7 +76,7 @@ def shm_initialise(memory: BufferLike, size: int, slot_bytes: int, token: int) -
 class ShmGroup:
     """One rank's end of a group that meets in shared memory."""
 
-    def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, timeout_s: float, turn: Turn) -> None: ...
+    def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, timeout_s: float, one_copy: bool, turn: Turn) -> None: ...
 
     def join(self) -> None:
         """Wait for all ranks to come."""

@@ -135,8 +135,8 @@ void Group::probe_peers_memory(const Call& call) {
   const std::uint32_t next = (rank_ + 1) % layout_.size;
   std::uint64_t there = 0, found = 0;
   std::memcpy(&there, post_of(next).payload, sizeof(there));
-  const bool works =
-      read_memory(pid_of(next), there, &found, sizeof(found)) && found == (control_.token ^ next);
+  const bool works = options_.one_copy && read_memory(pid_of(next), there, &found, sizeof(found)) &&
+                     found == (control_.token ^ next);
   begin_step();  // also keeps `known` alive until all have read
   std::memcpy(post_of(rank_).payload, &works, sizeof(works));
   meet(call);

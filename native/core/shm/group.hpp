@@ -39,6 +39,8 @@ class Group {
 
   struct Options {
     std::chrono::duration<double> timeout{60.0};
+    /// Whether large parts may be read straight from a peer's memory, if the kernel allows it.
+    bool one_copy = true;
     /// Called once when a wait becomes long, before this thread gives way to others.
     std::function<void()> before_long_wait;
     /// Called now and then while waiting long; true ends the wait with `Interrupted`.

@@ -167,6 +167,25 @@ class ShmConfig(_Settings):
     rank: int = _setting(_rank("COBRE_SHM_RANK"))
     size: int = _setting(_size("COBRE_SHM_SIZE"))
     timeout_s: float = _setting(_seconds("COBRE_SHM_TIMEOUT_SECS"), 60.0)
+    slot_bytes: int = _setting(
+        _whole(
+            "COBRE_SHM_SLOT_BYTES",
+            "the length of a chunk of a large payload, from 4096 to 67108864; rank 0's counts",
+            "131072",
+            4096,
+            64 << 20,
+        ),
+        131072,
+    )
+    one_copy: str = _setting(
+        _text(
+            "COBRE_SHM_ONE_COPY",
+            "'auto' to read large parts straight from a peer's memory where the kernel allows it, else 'off'",
+            "off",
+            "auto|off",
+        ),
+        "auto",
+    )
 
 
 @dataclass(frozen=True)

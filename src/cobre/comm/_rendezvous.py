@@ -26,7 +26,7 @@ from cobre.errors import InitializationFailed
 _FOLDER = "/dev/shm"  # noqa: S108  where Linux keeps POSIX shared memory
 _INHERITED = re.compile(r"/proc/[0-9]+/fd/[0-9]+")
 _MAGIC = b"cobre\x01"
-_FORMAT = struct.Struct("<6sIIiIQI")  # magic, generation, size, pid, fd, token, checksum of the rest
+_FORMAT = struct.Struct("<6sIIiIQQI")  # magic, the fields of a note, checksum of all before
 
 
 class Note(NamedTuple):
@@ -37,6 +37,7 @@ class Note(NamedTuple):
     pid: int
     fd: int
     token: int
+    slot_bytes: int
 
     def pack(self) -> bytes:
         """Encode it, with a checksum against reading while it is being written."""
@@ -62,11 +63,12 @@ class Rendezvous:
     def __init__(self, name: str) -> None:
         self._inherited = _INHERITED.fullmatch(name) is not None
         self._path = Path(name) if self._inherited else Path(_FOLDER + name)
+        self._has_name = False
         self._generation = _generations.get(name, 0) + 1 if self._inherited else 0
         if self._inherited:
             _generations[name] = self._generation
 
-    def publish(self, size: int, fd: int, token: int) -> None:
+    def publish(self, size: int, fd: int, token: int, slot_bytes: int) -> None:
         """Leave the note. By rank 0, when the segment is ready."""
         flags = os.O_WRONLY | os.O_CLOEXEC
         if not self._inherited:
@@ -77,8 +79,10 @@ class Rendezvous:
             raise InitializationFailed("shm", self._taken()) from None
         except OSError as exc:
             raise InitializationFailed("shm", f"cannot leave a note in {self._path}: {exc.strerror}") from exc
+        self._has_name = not self._inherited
         try:
-            os.pwrite(place, Note(self._generation, size, os.getpid(), fd, token).pack(), 0)
+            note = Note(self._generation, size, os.getpid(), fd, token, slot_bytes)
+            os.pwrite(place, note.pack(), 0)
         except OSError as exc:
             self.remove()
             raise InitializationFailed(
@@ -109,8 +113,9 @@ class Rendezvous:
         )
 
     def remove(self) -> None:
-        """Take the note away; by rank 0, once all have come or the group has failed."""
-        if not self._inherited:
+        """Take this process's own note away, if it left one: once all have come, or the group has failed."""
+        if self._has_name:
+            self._has_name = False
             self._path.unlink(missing_ok=True)
 
     def _read(self) -> Note | None:

@@ -27,9 +27,6 @@ from cobre.errors import AllocationFailed, BackendNotAvailable, CollectiveFailed
 if sys.platform == "linux":
     from cobre._native import ShmGroup, shm_initialise, shm_segment_bytes
 
-#: Some length that lets a chunk stay in a core's own cache on its way from one rank to the other.
-SLOT_BYTES = 128 * 1024
-
 
 class Segment(NamedTuple):
     """Where the memory of a group is: a descriptor of the process that made it, and what proves it."""
@@ -37,30 +34,33 @@ class Segment(NamedTuple):
     pid: int
     fd: int
     token: int
+    slot_bytes: int
 
     @classmethod
-    def create(cls, size: int) -> Segment:
+    def create(cls, size: int, slot_bytes: int) -> Segment:
         """Make a segment without a name; its descriptor must be closed once all have attached."""
-        nbytes = shm_segment_bytes(size, SLOT_BYTES)
+        nbytes = shm_segment_bytes(size, slot_bytes)
         fd, problem = _allocate(nbytes)
         if fd < 0:
             raise AllocationFailed(nbytes, problem)
         token = secrets.randbits(64)
         with mmap.mmap(fd, 0) as memory:
-            shm_initialise(memory, size, SLOT_BYTES, token)
-        return cls(os.getpid(), fd, token)
+            shm_initialise(memory, size, slot_bytes, token)
+        return cls(os.getpid(), fd, token, slot_bytes)
 
-    def attach(self, rank: int, size: int, timeout_s: float, turn: Turn) -> ShmGroup:
+    def attach(self, settings: ShmConfig, turn: Turn) -> ShmGroup:
         """Map it and take a rank in it."""
+        rank, size = settings.rank, settings.size
         try:
-            memory = _map_descriptor_of(self.pid, self.fd, shm_segment_bytes(size, SLOT_BYTES))
+            memory = _map_descriptor_of(self.pid, self.fd, shm_segment_bytes(size, self.slot_bytes))
         except OSError as exc:
             raise InitializationFailed(
                 "shm",
                 f"cannot map the segment of rank 0 (pid {self.pid}): {exc.strerror}; "
                 "the ranks must run as one user and see each other in /proc",
             ) from exc
-        return ShmGroup(memory, size, SLOT_BYTES, self.token, rank, timeout_s, turn)
+        one_copy = settings.one_copy == "auto"
+        return ShmGroup(memory, size, self.slot_bytes, self.token, rank, settings.timeout_s, one_copy, turn)
 
 
 class ShmCommunicator(BackendCommunicator):
@@ -68,10 +68,10 @@ class ShmCommunicator(BackendCommunicator):
 
     _all_share_memory = True
 
-    def __init__(self, segment: Segment, rank: int, size: int, timeout_s: float) -> None:
-        super().__init__(rank, size)
-        self._timeout_s = timeout_s
-        self._group = group = segment.attach(rank, size, timeout_s, self._turn)
+    def __init__(self, segment: Segment, settings: ShmConfig) -> None:
+        super().__init__(settings.rank, settings.size)
+        self._settings = settings
+        self._group = group = segment.attach(settings, self._turn)
         # The native methods check their arguments, take the turn and remember a failure by themselves:
         # one call where four would take longer than the collective.
         self.allgatherv = group.allgatherv  # type: ignore[method-assign]
@@ -125,11 +125,11 @@ class ShmCommunicator(BackendCommunicator):
         return ShmRegion(memory, count, dtype, self)
 
     def _split_local(self) -> ShmCommunicator:
-        segment = Segment.create(self._size) if self._rank == 0 else None
+        segment = Segment.create(self._size, self._settings.slot_bytes) if self._rank == 0 else None
         try:
-            ticket = np.array(segment or (0, 0, 0), np.uint64)
+            ticket = np.array(segment or (0, 0, 0, 0), np.uint64)
             self._group.announce("split_local", 0, "", 0, ticket)
-            return ShmCommunicator(Segment(*ticket.tolist()), self._rank, self._size, self._timeout_s)
+            return ShmCommunicator(Segment(*ticket.tolist()), self._settings)
         finally:
             if segment is not None:
                 os.close(segment.fd)
@@ -176,12 +176,12 @@ class ShmBackend(Backend[ShmConfig]):
         own: Segment | None = None
         try:
             if config.rank == 0:
-                own = segment = Segment.create(config.size)
-                rendezvous.publish(config.size, own.fd, own.token)
+                own = segment = Segment.create(config.size, config.slot_bytes)
+                rendezvous.publish(config.size, own.fd, own.token, own.slot_bytes)
             else:
                 note = rendezvous.find(config.size, config.timeout_s)
-                segment = Segment(note.pid, note.fd, note.token)
-            return ShmCommunicator(segment, config.rank, config.size, config.timeout_s)
+                segment = Segment(note.pid, note.fd, note.token, note.slot_bytes)
+            return ShmCommunicator(segment, config)
         except CollectiveFailed as exc:
             raise InitializationFailed(self.name, exc.message) from None
         finally:
