@@ -53,8 +53,9 @@ class Note(NamedTuple):
         return cls(*fields) if magic == _MAGIC and checksum == zlib.crc32(data[:-4]) else None
 
 
-#: How many groups this process has joined through each inherited note.
-_generations: dict[str, int] = {}
+#: How many groups this process has joined through each anonymous file, by device and inode: a
+#: descriptor's number, and so the name, may come to mean another file.
+_generations: dict[tuple[int, int], int] = {}
 
 
 class Rendezvous:
@@ -64,9 +65,19 @@ class Rendezvous:
         self._inherited = _INHERITED.fullmatch(name) is not None
         self._path = Path(name) if self._inherited else Path(_FOLDER + name)
         self._has_name = False
-        self._generation = _generations.get(name, 0) + 1 if self._inherited else 0
-        if self._inherited:
-            _generations[name] = self._generation
+        self._generation = self._next_generation() if self._inherited else 0
+
+    def _next_generation(self) -> int:
+        try:
+            file = self._path.stat()
+        except OSError as exc:
+            raise InitializationFailed(
+                "shm",
+                f"cannot find {self._path}: {exc.strerror}; has the process that started the ranks ended?",
+            ) from exc
+        key = file.st_dev, file.st_ino
+        _generations[key] = _generations.get(key, 0) + 1
+        return _generations[key]
 
     def publish(self, size: int, fd: int, token: int, slot_bytes: int) -> None:
         """Leave the note. By rank 0, when the segment is ready."""
