@@ -1,6 +1,7 @@
 """Shared by all tests: a hypothesis profile that repeats itself, and nothing left behind."""
 
 import os
+import subprocess
 import threading
 import tomllib
 import uuid
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "socket_backend"
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "examples" / "socket_backend"
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=300)
 settings.register_profile("thorough", deadline=None, max_examples=20_000)
@@ -36,7 +38,7 @@ def socket_backend(tmp_path, monkeypatch):
     [(name, target)] = project["entry-points"]["cobre.comm"].items()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[cobre.comm]\n{name} = {target}\n")
-    for path in (folder, EXAMPLE):
+    for path in (ROOT, folder, EXAMPLE):
         monkeypatch.syspath_prepend(path)
         monkeypatch.setenv("PYTHONPATH", str(path), prepend=os.pathsep)
     return name
@@ -49,6 +51,29 @@ def nothing_is_left_behind():
     yield
     assert set(threading.enumerate()) <= threads
     assert {name for name in _shared_memory() - names if "cobre" in name} == set()
+
+
+@pytest.fixture
+def start_process(tmp_path):
+    """Start a command in a process group of its own; it is ended after the test if need be."""
+    started = []
+
+    def start(*command):
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cobre.comm import CollectiveFailed, run_ranks
+import cobre.comm
+from cobre.comm import CollectiveFailed
 
 DEADLINE_S = 20.0
 
@@ -176,7 +177,7 @@ def returns_what_only_exists_there(comm):
 
 
 def nested(comm):
-    return run_ranks(who, 2, backend="socket", args=(comm.rank,))
+    return cobre.comm.run_ranks(who, 2, backend="socket", args=(comm.rank,))
 
 
 def loaded_modules(comm):
@@ -185,3 +186,32 @@ def loaded_modules(comm):
 
 def interpreter(comm):
     return sys.flags.optimize, sys.argv, sys.path, Path.cwd()
+
+
+def note_signals(comm, path):
+    """Write down every SIGINT and SIGTERM; end a while after the first."""
+    got = threading.Event()
+
+    def note(number, frame):
+        with Path(f"{path}.{comm.rank}.signals").open("a") as file:
+            file.write(f"{signal.Signals(number).name}\n")
+        got.set()
+
+    signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGTERM, note)
+    Path(f"{path}.{comm.rank}").touch()
+    assert got.wait(DEADLINE_S)
+    time.sleep(0.2)  # for a second one, which must not come
+
+
+def ignores_signals(comm, path):
+    """Write down signals, and never end by itself."""
+
+    def note(number, frame):
+        Path(f"{path}.{comm.rank}.signals").touch()
+
+    signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGTERM, note)
+    Path(f"{path}.{comm.rank}").touch()
+    while True:
+        time.sleep(1000)

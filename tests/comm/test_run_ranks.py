@@ -1,7 +1,9 @@
 """Functions on ranks: what comes back, what is refused, who is blamed. All processes are real."""
 
+import io
 import multiprocessing
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -206,3 +208,92 @@ def test_a_rank_imports_no_more_than_it_needs():
     assert {"typer", "rich", "importlib.metadata", "multiprocessing", "pytest", "socket"} & set(
         loaded
     ) == set()
+
+
+def test_what_ranks_print_goes_where_it_belongs(capsys):
+    run_ranks(rank_bodies.print_both, 3, backend="socket")
+    out, err = capsys.readouterr()
+    assert sorted(out.splitlines()) == ["[0] out 0", "[1] out 1", "[2] out 2"]
+    assert sorted(err.splitlines()) == ["[0] err 0", "[1] err 1", "[2] err 2"]
+
+
+def test_lines_stay_whole_and_in_order_however_much_is_printed(capfd):
+    count = 20_000
+    run_ranks(rank_bodies.print_much, 3, backend="socket", args=(count,))
+    for text in capfd.readouterr():
+        assert len(text) > 6_000_000
+        seen = [0, 0, 0]
+        for line in text.splitlines():
+            rank = int(line[1])
+            assert line == f"[{rank}] {rank}:{seen[rank]}:{'x' * (seen[rank] % 200)}"
+            seen[rank] += 1
+        assert seen == [count] * 3
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (b"no end", b"[0] no end\n"),
+        (b"a\n\nb\n", b"[0] a\n[0] \n[0] b\n"),
+        (b"\xff\xfe\x00\r\n", b"[0] \xff\xfe\x00\r\n"),
+        (b"50 %\r100 %\n", b"[0] 50 %\r100 %\n"),
+        (b"", b""),
+    ],
+)
+def test_all_bytes_pass(written, shown, capsysbinary):
+    run_ranks(rank_bodies.print_raw, 1, backend="local", args=(written,))
+    assert capsysbinary.readouterr().out == shown
+
+
+def test_a_stream_without_bytes_gets_text(monkeypatch):
+    """As in a notebook."""
+    notebook = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", notebook)
+    run_ranks(rank_bodies.print_raw, 1, backend="local", args=("é\xff".encode("latin-1") + "ü".encode(),))
+    assert notebook.getvalue() == "[0] \\xe9\\xffü\n"
+
+
+def test_no_stream_at_all_is_no_obstacle(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    run_ranks(rank_bodies.print_both, 1, backend="local")
+
+
+def test_lines_appear_while_the_rank_runs(tmp_path, monkeypatch):
+    class Watched(io.StringIO):
+        def write(self, text):
+            assert text == "[0] as it happens\n"
+            (tmp_path / "seen").touch()
+            return super().write(text)
+
+    monkeypatch.setattr(sys, "stdout", Watched())
+    run_ranks(rank_bodies.print_and_wait, 1, backend="local", args=(str(tmp_path / "seen"),))
+
+
+def test_when_printing_here_fails_the_ranks_are_ended(monkeypatch):
+    class Broken(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError("nobody reads")
+
+    monkeypatch.setattr(sys, "stdout", Broken())
+    with pytest.raises(BrokenPipeError):
+        run_ranks(rank_bodies.print_and_wait, 2, backend="socket", args=("never",))
+
+
+def test_it_works_from_any_thread():
+    results = []
+    thread = threading.Thread(target=lambda: results.extend(run_ranks(rank_bodies.who, 2, backend="socket")))
+    thread.start()
+    thread.join(20)
+    assert [result[0] for result in results] == [0, 1]
+
+
+def test_a_process_that_cannot_be_started_leaves_nothing_behind(monkeypatch):
+    starts = iter([sys.executable, "/nowhere/python"])
+    popen = subprocess.Popen
+
+    def only_the_first_works(command, **options):
+        return popen([next(starts), *command[1:]], **options)
+
+    monkeypatch.setattr(subprocess, "Popen", only_the_first_works)
+    with pytest.raises(FileNotFoundError):
+        run_ranks(rank_bodies.wait_long, 2, backend="socket")

@@ -8,6 +8,7 @@ import typer
 
 from cobre import __version__
 from cobre.cli import comm
+from cobre.cli.launch import launch
 from cobre.errors import CobreError
 
 app = typer.Typer(
@@ -18,6 +19,8 @@ app = typer.Typer(
     add_completion=True,
 )
 app.add_typer(comm.app, name="comm")
+# What follows the command's name is its own, options included, with or without "--" before it.
+app.command(context_settings={"allow_interspersed_args": False})(launch)
 
 
 @app.callback(invoke_without_command=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Annotated
@@ -15,10 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from cobre.comm import Choice, available_backends, choose, create_communicator
-from cobre.comm._registry import load
+from cobre.comm._launch import group_environments, launch
 from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
 from cobre.comm.testing import CHECKS, GroupRunner, Outcome, run_checks
-from cobre.errors import InitializationFailed, InvalidBackend
+from cobre.errors import InvalidBackend
 
 app = typer.Typer(help="The communication layer: what is available, and does it work.", no_args_is_help=True)
 
@@ -100,20 +101,22 @@ def check(
     Exits with 1 if a check fails.
     """
     name = backend or _chosen_here()
-    if ranks is not None:
-        environments = load(name).rank_environments(ranks)
-        if environments != [{BACKEND_VARIABLE: name}]:
-            raise InitializationFailed(name, "starting ranks needs the launcher")
     checks = [check for check in CHECKS if only in check.__name__]
     if not checks:
         raise typer.BadParameter(f"no check has {only!r} in its name", param_hint="--only")
+    if ranks is not None:
+        # The same command on every rank, whose own variables tell it which one it is.
+        again = [sys.executable, "-P", "-m", "cobre", "comm", "check", "--backend", name, "--only", only]
+        again += ["--json"] * as_json
+        raise typer.Exit(launch(again, group_environments(name, ranks), prefix=False))
     runner = GroupRunner(lambda: create_communicator(name))
     outcomes = list(_watched(runner, run_checks(runner, checks), len(checks), as_json))
     failed = sum(not outcome.passed for outcome in outcomes)
     if runner.rank == 0:
         _report(name, runner.size, outcomes, as_json)
     runner.close()
-    raise typer.Exit(1 if failed else 0)
+    # Rank 0 alone, once it has reported: where a rank fails, launchers end the others.
+    raise typer.Exit(1 if failed and runner.rank == 0 else 0)
 
 
 def _chosen_here() -> str:

@@ -10,13 +10,16 @@ Usable without the rest of cobre. The contract is in the docstrings of `Communic
 `SharedMemoryProvider` and `SharedRegion`; `cobre.comm.testing` checks whether a backend keeps it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cobre._native import ReduceOp
 from cobre.comm._backend import Backend, Config
 from cobre.comm._base import BackendCommunicator, Communicator, SharedMemoryProvider, SharedRegion
 from cobre.comm._config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
 from cobre.comm._gather_region import GatherRegion
 from cobre.comm._heap import HeapRegion
-from cobre.comm._launch import run_ranks
 from cobre.comm._registry import BackendStatus, available_backends
 from cobre.comm._selection import Choice, choose, create_communicator
 from cobre.comm._topology import MpiInfo, SlurmInfo, Topology, gather_topology
@@ -34,6 +37,9 @@ from cobre.errors import (
     MissingConfiguration,
     WorkerError,
 )
+
+if TYPE_CHECKING:
+    from cobre.comm._launch import run_ranks
 
 __all__ = [
     "AllocationFailed",
@@ -72,3 +78,12 @@ __all__ = [
     "gather_topology",
     "run_ranks",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the launcher when it is asked for: every rank imports this module, and few start others."""
+    if name == "run_ranks":
+        from cobre.comm._launch import run_ranks  # noqa: PLC0415
+
+        return run_ranks
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cobre.comm._payload import payload
 from cobre.comm._processes import Group, Rank
 from cobre.comm._registry import load
 from cobre.comm._selection import BACKEND_VARIABLE
@@ -65,8 +66,6 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
     >>> run_ranks(attrgetter("rank", "size"), 1, backend="local")
     [(0, 1)]
     """
-    from cobre.comm._payload import payload  # noqa: PLC0415  takes long, and ranks import this module too
-
     environments = group_environments(backend, size, env)
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # -O, -W, -X, ...
     worker = [sys.executable, *flags, "-P", WORKER, str(os.getpid()), "call"]
@@ -119,7 +118,7 @@ def launch(
         return 0
     failure = _failure(culprit, group.timed_out, timeout_s)
     if prefix or failure.exit_code is None:  # else it has said itself what there is to say
-        sys.stderr.write(f"error: {failure}; the other ranks were ended\n")
+        sys.stderr.write(f"error: {failure}\n")
     if failure.signal is not None:
         return 128 + failure.signal
     return 124 if failure.exit_code is None else failure.exit_code

@@ -1,7 +1,7 @@
 """What a rank needs in order to call a function of this process, as bytes.
 
 The technique, and the importing of the main module, are those of `multiprocessing` with the start method
-``spawn``. A module of its own because importing `multiprocessing` takes long, and no rank needs this.
+``spawn``.
 """
 
 from __future__ import annotations

@@ -240,13 +240,13 @@ class Group:
         """End what ended ranks have left behind in their process groups."""
         if not hasattr(os, "waitid"):
             return  # ended ranks are reaped there, and their numbers may be somebody else's by now
-        for rank in self.ranks:
-            rank.send(signal.SIGTERM)
-        deadline = time.monotonic() + STOP_S
-        while (left := [rank for rank in self.ranks if rank.reap()]) and time.monotonic() < deadline:
-            time.sleep(POLL_S)
-        for rank in left:
-            rank.send(signal.SIGKILL)
+        left = self.ranks
+        for number, patience_s in ((signal.SIGTERM, STOP_S), (signal.SIGKILL, GRACE_S)):
+            for rank in left:
+                rank.send(number)
+            deadline = time.monotonic() + patience_s
+            while (left := [rank for rank in left if rank.reap()]) and time.monotonic() < deadline:
+                time.sleep(POLL_S)
 
     def _serve(self, until: float, done: Callable[[], bool]) -> None:
         """Take what comes, while ranks run, until ``done()`` or that time."""

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import sys
-from typing import Any, TextIO, cast
 
-PR_SET_PDEATHSIG = 1
+TYPE_CHECKING = False  # `typing` and `signal` take longer to import than all the rest
+if TYPE_CHECKING:
+    from typing import Any
+
+PR_SET_PDEATHSIG, SIGKILL = 1, 9  # Linux
 
 
 def main(parent: str, task: str, *details: str) -> None:
@@ -37,7 +39,7 @@ def die_with_parent(parent: int) -> None:
     the thread that started them. The tie survives ``exec``; children of this process do not inherit it.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it ended before the line above could take effect
         os._exit(1)
 
@@ -96,7 +98,7 @@ class Report:
 def call(payload: int, report: Report) -> None:
     """Run the payload's function with a communicator and report its result or its exception."""
     try:
-        cast("TextIO", sys.stdout).reconfigure(line_buffering=True)  # type: ignore[attr-defined]  # a pipe holds lines back
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # a pipe holds lines back
         backend, function, args, kwargs = _load(payload)
         from cobre.comm._selection import create_communicator  # noqa: PLC0415  sys.path is the parent's now
 

@@ -1,0 +1,43 @@
+"""``cobre launch``: a command as the ranks of a group on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cobre.comm._launch import group_environments
+from cobre.comm._launch import launch as launch_command
+
+
+def launch(
+    command: Annotated[list[str], typer.Argument(help="The program that each rank runs, and its arguments.")],
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks.", show_default=False)],
+    backend: Annotated[str, typer.Option(help="The backend that they use; see cobre comm info.")] = "shm",
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="End all ranks after that time.")
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A variable for all ranks; may be given more than once."),
+    ] = None,
+) -> None:
+    """Run a command as the ranks of a group on this machine.
+
+    Example: cobre launch -n 4 -- python my_script.py
+
+    In the script, cobre.comm.create_communicator() joins the group. What ranks print is marked with the
+    rank, "[2] text". When one fails, all are ended; Ctrl-C and SIGTERM reach all; none outlives this
+    command.
+
+    Exits with 0 if all ranks do; else with the exit code of the first that does not, or 128 plus the
+    number of the signal that killed it; 124 when the time is up; 130 after Ctrl-C.
+    """
+    variables = {}
+    for setting in env or []:
+        name, equals, value = setting.partition("=")
+        if not name or not equals:
+            raise typer.BadParameter(f"{setting!r} is not of the form NAME=VALUE", param_hint="--env")
+        variables[name] = value
+    environments = group_environments(backend, ranks, variables)
+    raise typer.Exit(launch_command(command, environments, timeout_s=timeout))
