@@ -7,7 +7,7 @@ NATIVE := $(shell find native -name '*.?pp') CMakeLists.txt
 CORE_TESTS := build/core-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench stubs format clean
+.PHONY: help demo test sanitize run-core-tests lint docs bench stubs format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' | expand -t 10
@@ -15,9 +15,19 @@ help:  ## list the targets
 demo: $(VENV)/built  ## see the product's main job
 	$(BIN)/python examples/collectives.py
 
-test: $(VENV)/built $(CORE_TESTS)/built  ## run all tests: native core, Python, examples, docs
+test: $(VENV)/built $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
 	$(CORE_TESTS)/core_tests
 	$(BIN)/python -m pytest
+
+sanitize: $(VENV)/tools  ## run the core's tests under the sanitizers that the compiler has
+	@for kind in thread address,undefined; do \
+		if ! echo 'int main() {}' | $${CXX:-c++} -fsanitize=$$kind -x c++ - -o /dev/null 2>/dev/null; then \
+			echo "the compiler has no $$kind sanitizer: left out"; continue; fi; \
+		$(MAKE) --no-print-directory CORE_TESTS=build/core-tests-$${kind%%,*} SANITIZE=$$kind run-core-tests || exit 1; \
+	done
+
+run-core-tests: $(CORE_TESTS)/built
+	$(CORE_TESTS)/core_tests
 
 lint: $(VENV)/built  ## check style, types and the generated stub
 	$(BIN)/ruff check .
@@ -62,6 +72,6 @@ $(VENV)/built: $(VENV)/tools $(NATIVE)
 
 $(CORE_TESTS)/built: $(VENV)/tools $(NATIVE)
 	@$(BIN)/cmake -G Ninja -S . -B $(CORE_TESTS) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
-		-DCOBRE_BUILD_PYTHON=OFF -DCOBRE_BUILD_TESTS=ON >/dev/null
+		-DCOBRE_BUILD_PYTHON=OFF -DCOBRE_BUILD_TESTS=ON -DCOBRE_SANITIZE=$(SANITIZE) >/dev/null
 	@$(BIN)/cmake --build $(CORE_TESTS)
 	@touch $@

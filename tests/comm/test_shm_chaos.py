@@ -95,7 +95,7 @@ class Pool:
             worker.end()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def pool():
     pool = Pool()
     yield pool

@@ -110,8 +110,7 @@ class Group {
   std::vector<ProcessWatch> watches_;
   std::vector<const void*> addresses_;  // of all ranks' slots, for a reduction
   std::uint64_t step_ = 0;
-  int spins_;   // looks before the first yield
-  int yields_;  // yields before the first sleep
+  int spins_;  // looks before the first yield
   bool joined_ = false;
   bool reads_peers_memory_ = false;
 };
