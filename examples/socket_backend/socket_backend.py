@@ -6,11 +6,11 @@ It favours reading over speed, and keeps the whole contract: ``cobre comm check 
 
 from __future__ import annotations
 
-import os
 import secrets
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
@@ -174,15 +174,17 @@ class SocketBackend(Backend[SocketConfig]):
         """Meet the other ranks."""
         return SocketCommunicator(config)
 
-    def rank_environments(self, size: int) -> list[dict[str, str]]:
-        """Return the variables of a fresh group: an address and a key that nobody has had before."""
-        group = {
-            "COBRE_COMM_BACKEND": self.name,
-            "SOCKET_BACKEND_ADDRESS": os.path.join(tempfile.gettempdir(), f"cobre-{secrets.token_hex(8)}"),  # noqa: PTH118
-            "SOCKET_BACKEND_SIZE": str(size),
-            "SOCKET_BACKEND_KEY": secrets.token_hex(32),
-        }
-        return [{**group, "SOCKET_BACKEND_RANK": str(rank)} for rank in range(size)]
+    @contextmanager
+    def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:
+        """Provide the variables of a fresh group: an address and a key that nobody has had before."""
+        with tempfile.TemporaryDirectory(prefix="cobre-") as folder:  # private to this user
+            group = {
+                "COBRE_COMM_BACKEND": self.name,
+                "SOCKET_BACKEND_ADDRESS": f"{folder}/rank0",
+                "SOCKET_BACKEND_SIZE": str(size),
+                "SOCKET_BACKEND_KEY": secrets.token_hex(32),
+            }
+            yield [{**group, "SOCKET_BACKEND_RANK": str(rank)} for rank in range(size)]
 
 
 BACKEND = SocketBackend()

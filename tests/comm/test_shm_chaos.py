@@ -71,18 +71,17 @@ class Pool:
         """Start a trial on so many workers; return them once all have joined."""
         self.workers += [Worker() for _ in range(size - len(self.workers))]
         ranks = self.workers[:size]
-        environments = BACKEND.rank_environments(size)
-        for worker, variables in zip(ranks, environments, strict=True):
-            config = {
-                "name": variables["COBRE_SHM_NAME"],
-                "rank": int(variables["COBRE_SHM_RANK"]),
-                "size": size,
-                "timeout_s": timeout_s,
-            }
-            worker.begin(config=config, action=action, pause_s=pause_s)
-        for rank, worker in enumerate(ranks):
-            assert worker.hear(time.monotonic() + 30)["joined"] == rank
-        os.close(int(environments[0]["COBRE_SHM_NAME"].rsplit("/", 1)[1]))
+        with BACKEND.rank_environments(size) as environments:
+            for worker, variables in zip(ranks, environments, strict=True):
+                config = {
+                    "name": variables["COBRE_SHM_NAME"],
+                    "rank": int(variables["COBRE_SHM_RANK"]),
+                    "size": size,
+                    "timeout_s": timeout_s,
+                }
+                worker.begin(config=config, action=action, pause_s=pause_s)
+            for rank, worker in enumerate(ranks):
+                assert worker.hear(time.monotonic() + 30)["joined"] == rank
         return ranks
 
     def replace(self, worker):

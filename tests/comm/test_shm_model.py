@@ -82,7 +82,9 @@ def advance(state, me, rules):
         case "wake":
             after = become(at="wait")
             if state.sleepers[me] > 0:
-                woken = tuple(replace(r, asleep=False) if r.asleep and r.peer == me else r for r in after.ranks)
+                woken = tuple(
+                    replace(r, asleep=False) if r.asleep and r.peer == me else r for r in after.ranks
+                )
                 after = replace(after, ranks=woken)
             return after
         case "wait":
@@ -92,7 +94,9 @@ def advance(state, me, rules):
             return become(at="announce")
         case "announce":
             after = become(at="look again")
-            return replace(after, sleepers=change(state.sleepers, rank.peer, +1)) if rules.announces else after
+            return (
+                replace(after, sleepers=change(state.sleepers, rank.peer, +1)) if rules.announces else after
+            )
         case "look again":
             now = state.posts[rank.peer][slot]
             return become(at="rise" if now == rank.step else "sleep", seen=now)
@@ -101,7 +105,9 @@ def advance(state, me, rules):
             return become(at="rise", asleep=not (changed and rules.checks_word))
         case "rise":
             after = become(at="wait")
-            return replace(after, sleepers=change(state.sleepers, rank.peer, -1)) if rules.announces else after
+            return (
+                replace(after, sleepers=change(state.sleepers, rank.peer, -1)) if rules.announces else after
+            )
         case "read":
             found = state.data[rank.peer][slot]
             if found != rank.step:

@@ -108,7 +108,8 @@ def check(
         # The same command on every rank, whose own variables tell it which one it is.
         again = [sys.executable, "-P", "-m", "cobre", "comm", "check", "--backend", name, "--only", only]
         again += ["--json"] * as_json
-        raise typer.Exit(launch(again, group_environments(name, ranks), prefix=False))
+        with group_environments(name, ranks) as environments:
+            raise typer.Exit(launch(again, environments, prefix=False))
     runner = GroupRunner(lambda: create_communicator(name))
     outcomes = list(_watched(runner, run_checks(runner, checks), len(checks), as_json))
     failed = sum(not outcome.passed for outcome in outcomes)

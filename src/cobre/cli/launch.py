@@ -39,5 +39,5 @@ def launch(
         if not name or not equals:
             raise typer.BadParameter(f"{setting!r} is not of the form NAME=VALUE", param_hint="--env")
         variables[name] = value
-    environments = group_environments(backend, ranks, variables)
-    raise typer.Exit(launch_command(command, environments, timeout_s=timeout))
+    with group_environments(backend, ranks, variables) as environments:
+        raise typer.Exit(launch_command(command, environments, timeout_s=timeout))

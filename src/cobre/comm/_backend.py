@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from cobre.comm._base import BackendCommunicator
@@ -53,8 +54,11 @@ class Backend(ABC, Generic[ConfigT]):
             InitializationFailed: the group could not be assembled.
         """
 
-    def rank_environments(self, size: int) -> list[dict[str, str]]:
-        """Return, per rank, the variables that make ``size`` processes of this machine a fresh group.
+    def rank_environments(self, size: int) -> AbstractContextManager[list[dict[str, str]]]:
+        """Provide, per rank, the variables that make ``size`` processes of this machine a fresh group.
+
+        A context manager, usually made by ``contextlib.contextmanager``: what the ranks need in order to
+        meet lasts until it is left, when they have ended.
 
         Raises:
             InitializationFailed: the backend's ranks are not started this way.

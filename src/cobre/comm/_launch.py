@@ -10,7 +10,8 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +67,11 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
     >>> run_ranks(attrgetter("rank", "size"), 1, backend="local")
     [(0, 1)]
     """
-    environments = group_environments(backend, size, env)
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # -O, -W, -X, ...
     worker = [sys.executable, *flags, "-P", WORKER, str(os.getpid()), "call"]
     task = payload(backend, fn, tuple(args), dict(kwargs or {}))
-    with task as file, Signals() as signals, Group(signals) as group:
+    fresh = group_environments(backend, size, env)
+    with fresh as environments, task as file, Signals() as signals, Group(signals) as group:
         for variables in environments:
             group.start(worker, {**os.environ, **variables}, payload=file)
         culprit = group.wait(timeout_s)
@@ -124,16 +125,21 @@ def launch(
     return 124 if failure.exit_code is None else failure.exit_code
 
 
-def group_environments(backend: str, size: int, env: Mapping[str, str] | None = None) -> list[dict[str, str]]:
-    """Return, per rank, the variables of a fresh group on this machine, with ``env`` beside them.
+@contextmanager
+def group_environments(
+    backend: str, size: int, env: Mapping[str, str] | None = None
+) -> Iterator[list[dict[str, str]]]:
+    """Provide, per rank, the variables of a fresh group on this machine, with ``env`` beside them.
 
-    >>> group_environments("local", 1, {"OMP_NUM_THREADS": "1"})
+    >>> with group_environments("local", 1, {"OMP_NUM_THREADS": "1"}) as environments:
+    ...     environments
     [{'OMP_NUM_THREADS': '1', 'COBRE_COMM_BACKEND': 'local'}]
     """
     if size < 1:
         raise ValueError(f"a group has at least one rank, not {size}")
     shared = {**(env or {}), BACKEND_VARIABLE: backend}
-    return [{**shared, **variables} for variables in load(backend).rank_environments(size)]
+    with load(backend).rank_environments(size) as environments:
+        yield [{**shared, **variables} for variables in environments]
 
 
 def _failure(rank: Rank, timed_out: bool, timeout_s: float | None) -> WorkerError:

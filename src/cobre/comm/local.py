@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -66,14 +67,15 @@ class LocalBackend(Backend[LocalConfig]):
         """Return a communicator of one rank."""
         return LocalCommunicator()
 
-    def rank_environments(self, size: int) -> list[dict[str, str]]:
-        """Return the environment of the only rank."""
+    @contextmanager
+    def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:
+        """Provide the environment of the only rank."""
         if size != 1:
             raise InitializationFailed(
                 self.name,
                 f"it has exactly one rank, not {size}; use shm on one machine, tcp or mpi on several",
             )
-        return [{"COBRE_COMM_BACKEND": self.name}]
+        yield [{"COBRE_COMM_BACKEND": self.name}]
 
 
 BACKEND = LocalBackend()

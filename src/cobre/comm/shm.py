@@ -9,7 +9,8 @@ import mmap
 import os
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -189,18 +190,22 @@ class ShmBackend(Backend[ShmConfig]):
                 os.close(own.fd)
                 rendezvous.remove()
 
-    def rank_environments(self, size: int) -> list[dict[str, str]]:
-        """Return the variables of a fresh group, whose note lies in an anonymous file of this process."""
-        name = f"/proc/{os.getpid()}/fd/{os.memfd_create('cobre-rendezvous')}"
-        return [
-            {
-                "COBRE_COMM_BACKEND": self.name,
-                "COBRE_SHM_NAME": name,
-                "COBRE_SHM_RANK": str(rank),
-                "COBRE_SHM_SIZE": str(size),
-            }
-            for rank in range(size)
-        ]
+    @contextmanager
+    def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:
+        """Provide the variables of a fresh group, whose note lies in an anonymous file of this process."""
+        fd = os.memfd_create("cobre-rendezvous", os.MFD_CLOEXEC)
+        try:
+            yield [
+                {
+                    "COBRE_COMM_BACKEND": self.name,
+                    "COBRE_SHM_NAME": f"/proc/{os.getpid()}/fd/{fd}",
+                    "COBRE_SHM_RANK": str(rank),
+                    "COBRE_SHM_SIZE": str(size),
+                }
+                for rank in range(size)
+            ]
+        finally:
+            os.close(fd)
 
 
 def _allocate(nbytes: int) -> tuple[int, str]:
