@@ -116,26 +116,12 @@ class CobreAdapter:
         return partial(self._comm.broadcast, buf, 0)
 
     def zero_copy_gather(self, send: Any, counts: list[int]) -> tuple[Callable[[], Any], Callable[[], None]]:
-        """Return the call (this rank's part in, a view of the whole out) and what releases the memory.
-
-        Where the backend has no `gather_region`, a shared region does it: write, fence, look. That is
-        right here because a barrier separates the calls, so nobody still reads when somebody writes.
-        """
-        if hasattr(self._comm, "gather_region"):
-            region = self._comm.gather_region(counts, send.dtype)
-            own, publish = region.own, region.publish
-        else:
-            region = self._comm.create_shared_region(sum(counts), send.dtype)
-            begin, whole = starts(counts)[self.rank], region.as_array()
-            own = region.as_mut_array()[begin : begin + counts[self.rank]]
-
-            def publish() -> Any:
-                region.fence()
-                return whole
+        """Return the call (this rank's part in, a view of the whole out) and what releases the memory."""
+        region = self._comm.gather_region(counts, send.dtype)
 
         def call() -> Any:
-            own[...] = send
-            return publish()
+            region.own[...] = send  # another array in each round
+            return region.publish()
 
         return call, region.close
 

@@ -87,17 +87,18 @@ class Cobre:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "report.json"
             program = [sys.executable, str(PROGRAM), "--adapter", "cobre", "--out", str(out), *arguments]
-            return _finish([(program, variables) for variables in self._variables(ranks)], out)
-
-    def _variables(self, ranks: int) -> list[dict[str, str]]:
-        """Return each rank's variables; `cobre launch` will do this."""
-        from cobre.comm._registry import load  # noqa: PLC0415
-        from cobre.errors import CobreError  # noqa: PLC0415
-
-        try:
-            return load(self.backend).rank_environments(ranks)
-        except CobreError as failure:
-            raise SystemFailed(str(failure)) from failure
+            launch = [
+                sys.executable,
+                "-m",
+                "cobre",
+                "launch",
+                "-n",
+                str(ranks),
+                "--backend",
+                self.backend,
+                "--",
+            ]
+            return _finish([(launch + program, {})], out)
 
 
 def is_ours(label: str) -> bool:
