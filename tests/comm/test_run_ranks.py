@@ -2,6 +2,7 @@
 
 import io
 import multiprocessing
+import os
 import signal
 import subprocess
 import sys
@@ -306,3 +307,13 @@ def test_a_process_that_cannot_be_started_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", only_the_first_works)
     with pytest.raises(FileNotFoundError):
         run_ranks(rank_bodies.wait_long, 2, backend="socket")
+
+
+@pytest.mark.parametrize("missing", [["pidfd_open"], ["pidfd_open", "waitid"]])
+def test_it_works_where_the_kernel_tells_less(missing, monkeypatch):
+    """As in some sandboxes, and on macOS."""
+    for name in missing:
+        monkeypatch.delattr(os, name)
+    assert [result[0] for result in run_ranks(rank_bodies.who, 2, backend="socket")] == [0, 1]
+    assert failure_of(rank_bodies.one_fails, "kill").rank == 1
+    assert failure_of(rank_bodies.wait_long, size=2, timeout_s=0.5).rank == 0
