@@ -47,5 +47,6 @@ def run_trial(config, action, pause_s):
         tell(error=type(error).__name__, words=str(error))
 
 
-for line in sys.stdin:
-    run_trial(**json.loads(line))
+if __name__ == "__main__":
+    for line in sys.stdin:
+        run_trial(**json.loads(line))
