@@ -20,17 +20,22 @@ def equal(actual: object, expected: object, what: str) -> None:
     expect(actual == expected, f"{what}: expected {expected!r}, got {actual!r}")
 
 
-def same_bits(actual: NDArray[Any], expected: NDArray[Any], what: str) -> None:
-    """Fail unless both arrays have the same dtype, length and bytes; name the first that differs."""
-    equal((actual.dtype, actual.size), (expected.dtype, expected.size), f"{what}: dtype and length")
+def difference(actual: NDArray[Any], expected: NDArray[Any], what: str) -> str:
+    """Say in which dtype, length or element, bit for bit, two arrays first differ; empty if in none."""
+    if (actual.dtype, actual.size) != (expected.dtype, expected.size):
+        return f"{what}: expected {expected.size} × {expected.dtype}, got {actual.size} × {actual.dtype}"  # noqa: RUF001
     if actual.tobytes() == expected.tobytes():
-        return
+        return ""
     size = actual.dtype.itemsize
     as_rows = [np.frombuffer(array.tobytes(), np.uint8).reshape(-1, size) for array in (actual, expected)]
     first = int(np.flatnonzero((as_rows[0] != as_rows[1]).any(axis=1))[0])
-    raise AssertionError(
-        f"{what}: element {first} should be {expected.flat[first]!r}, is {actual.flat[first]!r}"
-    )
+    return f"{what}: element {first} should be {expected.flat[first]!r}, is {actual.flat[first]!r}"
+
+
+def same_bits(actual: NDArray[Any], expected: NDArray[Any], what: str) -> None:
+    """Fail unless both arrays have the same dtype, length and bytes; name the first that differs."""
+    found = difference(actual, expected, what)
+    expect(not found, found)
 
 
 def same_bits_on_all_ranks(results: Iterable[NDArray[Any]], expected: NDArray[Any], what: str) -> None:
