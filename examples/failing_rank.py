@@ -18,5 +18,5 @@ if __name__ == "__main__":
         run_ranks(work, 4)
     except WorkerError as error:
         print(error)
-        print(f"fields: rank {error.rank}, exit code {error.exit_code}, inner {error.inner!r}")
+        print(f"fields: {error.rank=}, {error.exit_code=}, {error.inner=}")
         print(*error.inner.__notes__)

@@ -1,8 +1,4 @@
-"""Heat spreads in a rod; each rank computes its own piece of it, round after round.
-
-    python examples/heat_rod.py
-    cobre launch -n 4 -- python examples/heat_rod.py
-"""
+"""Heat spreads in a rod; each rank computes its own piece of it, round after round."""
 
 import numpy as np
 
@@ -18,7 +14,7 @@ with create_communicator() as comm:
     with comm.gather_region(np.diff(bounds).tolist()) as region:
         for _ in range(ROUNDS):
             cells = np.pad(rod, 1, mode="edge")  # no heat leaves at the ends
-            left, here, right = cells[begin:end], cells[begin + 1 : end + 1], cells[begin + 2 : end + 2]
+            left, here, right = (cells[begin + i : end + i] for i in range(3))
             region.own[:] = (left + 2 * here + right) / 4
             rod = region.publish()
 
