@@ -1,6 +1,7 @@
 """Shared by all tests: a hypothesis profile that repeats itself, and nothing left behind."""
 
 import os
+import signal
 import subprocess
 import threading
 import tomllib
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.processes import eventually
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "socket_backend"
@@ -54,29 +57,6 @@ def nothing_is_left_behind():
 
 
 @pytest.fixture
-def start_process(tmp_path):
-    """Start a command in a process group of its own; it is ended after the test if need be."""
-    started = []
-
-    def start(*command):
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            process_group=0,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-@pytest.fixture
 def marked(monkeypatch):
     """Mark all processes that the test starts; returns a function that lists those still alive."""
     mark = f"COBRE_TEST_MARK={uuid.uuid4()}"
@@ -91,6 +71,32 @@ def marked(monkeypatch):
         return found
 
     return alive
+
+
+@pytest.fixture
+def start_process(tmp_path, marked):
+    """Start a command in a process group of its own; it and its ranks end with the test."""
+    started = []
+
+    def start(*command):
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+            # Ignored, if the tests were started in the background of a shell script.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  no threads here
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+    eventually(lambda: marked() == [])
 
 
 @pytest.fixture

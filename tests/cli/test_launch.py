@@ -87,7 +87,9 @@ def test_a_death_by_signal_is_taken_for_the_cause(python):
             note.with_suffix(".new").rename(note)
             os._exit(3)
         if rank == 1:
-            while not note.exists() or ") Z " not in pathlib.Path(f"/proc/{note.read_text()}/stat").read_text():
+            while not note.exists():
+                time.sleep(0.001)
+            while ") Z " not in pathlib.Path(f"/proc/{note.read_text()}/stat").read_text():
                 time.sleep(0.001)
             os.kill(os.getpid(), 11)
         time.sleep(1000)
@@ -153,7 +155,8 @@ def test_any_program_dies_with_the_launcher(launch, marked):
     eventually(lambda: marked() == [], within_s=1)
 
 
-def test_lines_of_python_appear_as_they_are_printed(python):
+def test_lines_of_python_appear_as_they_are_printed(python, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     process = python(
         """
         import time

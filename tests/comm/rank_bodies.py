@@ -93,6 +93,12 @@ def wait_long(comm, path=None):
     time.sleep(1000)
 
 
+def say_and_wait(comm, path, go):
+    """Say that it has begun, and end when told to."""
+    Path(f"{path}.{comm.rank}").touch()
+    wait_for(go)
+
+
 def stubborn(comm, path):
     """One rank ignores all that can be ignored; the other fails once it does."""
     if comm.rank == 0:
@@ -215,3 +221,17 @@ def ignores_signals(comm, path):
     Path(f"{path}.{comm.rank}").touch()
     while True:
         time.sleep(1000)
+
+
+def prints_until_asked(comm, path):
+    """Print and print; when asked to stop, take a moment to do it well."""
+
+    def stop(number, frame):
+        time.sleep(0.1)
+        Path(f"{path}.{comm.rank}").touch()
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, stop)
+    comm.barrier()
+    while True:
+        sys.stdout.write("again\n")

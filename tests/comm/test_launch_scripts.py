@@ -135,25 +135,48 @@ def test_an_impatient_second_ctrl_c_ends_stubborn_ranks_at_once(start, tmp_path)
     assert output_of(process)[0] == -signal.SIGINT
 
 
-def test_a_handler_of_the_program_is_left_alone(start, tmp_path):
-    process = start("""
-        import signal
-        from cobre.comm import run_ranks
-        from tests.comm import rank_bodies
+HANDLER = """
+    import pathlib, signal
+    from cobre.comm import WorkerError, run_ranks
+    from tests.comm import rank_bodies
 
-        def handler(number, frame):
-            raise LookupError("mine")
+    def handler(number, frame):
+        {action}
 
-        signal.signal(signal.SIGTERM, handler)
-        try:
-            run_ranks(rank_bodies.wait_long, 3, backend="socket", args=("here",))
-        except LookupError as exc:
-            print(exc, signal.getsignal(signal.SIGTERM) is handler)
-            print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-    """)
+    signal.signal(signal.SIGTERM, handler)
+    try:
+        print(len(run_ranks(rank_bodies.say_and_wait, 3, backend="socket", args=("here", "go"))))
+    except LookupError as exc:
+        print(exc)
+    assert signal.getsignal(signal.SIGTERM) is handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [("pathlib.Path('go').touch()", "3\n"), ("raise LookupError('mine')", "mine\n")],
+    ids=["goes on", "raises"],
+)
+def test_a_handler_of_the_program_is_left_alone(action, said, start, tmp_path):
+    process = start(HANDLER.format(action=action))
     eventually(begun(tmp_path))
     process.send_signal(signal.SIGTERM)
-    assert output_of(process) == (0, "mine True\nTrue\n", "")
+    assert output_of(process) == (0, said, "")
+
+
+def test_ranks_have_no_part_in_stdin(start):
+    process = start("""
+        import os
+        from cobre.comm import run_ranks
+        from tests.comm import rank_bodies
+        read, write = os.pipe()
+        os.write(write, b"not for you")
+        os.close(write)
+        os.dup2(read, 0)
+        print(run_ranks(rank_bodies.read_stdin, 2, backend="socket"))
+    """)
+    assert output_of(process) == (0, "['', '']\n", "")
 
 
 def test_ranks_die_with_their_parent(start, tmp_path, marked):

@@ -2,6 +2,7 @@
 
 import io
 import multiprocessing
+import os
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import numpy as np
 import pytest
 
 from cobre.comm import BackendNotAvailable, InitializationFailed, InvalidBackend, WorkerError, run_ranks
-from cobre.comm._processes import Group
+from cobre.comm._processes import Group, Rank
 from tests.comm import rank_bodies
+from tests.processes import eventually
 
 pytestmark = pytest.mark.usefixtures("socket_backend", "no_process_and_no_file_is_left")
 
@@ -197,10 +199,6 @@ def test_a_rank_resembles_its_parent():
     assert (optimize, argv, path, folder) == (sys.flags.optimize, sys.argv, sys.path, Path.cwd())
 
 
-def test_a_rank_has_no_stdin():
-    assert run_ranks(rank_bodies.read_stdin, 1, backend="local") == [""]
-
-
 def test_a_rank_imports_no_more_than_it_needs():
     """What would double its start: see benchmarks/launch.py."""
     [loaded] = run_ranks(rank_bodies.loaded_modules, 1, backend="local")
@@ -259,6 +257,8 @@ def test_no_stream_at_all_is_no_obstacle(monkeypatch):
 
 
 def test_lines_appear_while_the_rank_runs(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+
     class Watched(io.StringIO):
         def write(self, text):
             assert text == "[0] as it happens\n"
@@ -269,14 +269,24 @@ def test_lines_appear_while_the_rank_runs(tmp_path, monkeypatch):
     run_ranks(rank_bodies.print_and_wait, 1, backend="local", args=(str(tmp_path / "seen"),))
 
 
-def test_when_printing_here_fails_the_ranks_are_ended(monkeypatch):
+def test_when_printing_here_fails_the_ranks_are_asked_to_stop(tmp_path, monkeypatch):
     class Broken(io.StringIO):
         def write(self, text):
             raise BrokenPipeError("nobody reads")
 
     monkeypatch.setattr(sys, "stdout", Broken())
     with pytest.raises(BrokenPipeError):
-        run_ranks(rank_bodies.print_and_wait, 2, backend="socket", args=("never",))
+        run_ranks(rank_bodies.prints_until_asked, 2, backend="socket", args=(str(tmp_path / "asked"),))
+    assert sorted(path.name for path in tmp_path.glob("asked*")) == ["asked.0", "asked.1"]
+
+
+def test_what_a_process_wrote_last_is_not_lost(capsys):
+    """Even if its end is seen before its output."""
+    rank = Rank(0, ["echo", "last words"], {}, None, prefix=True)
+    eventually(rank.look)
+    rank.reap()
+    rank.close()
+    assert capsys.readouterr().out == "[0] last words\n"
 
 
 def test_it_works_from_any_thread():
@@ -297,3 +307,13 @@ def test_a_process_that_cannot_be_started_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", only_the_first_works)
     with pytest.raises(FileNotFoundError):
         run_ranks(rank_bodies.wait_long, 2, backend="socket")
+
+
+@pytest.mark.parametrize("missing", [["pidfd_open"], ["pidfd_open", "waitid"]])
+def test_it_works_where_the_kernel_tells_less(missing, monkeypatch):
+    """As in some sandboxes, and on macOS."""
+    for name in missing:
+        monkeypatch.delattr(os, name)
+    assert [result[0] for result in run_ranks(rank_bodies.who, 2, backend="socket")] == [0, 1]
+    assert failure_of(rank_bodies.one_fails, "kill").rank == 1
+    assert failure_of(rank_bodies.wait_long, size=2, timeout_s=0.5).rank == 0

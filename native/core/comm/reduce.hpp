@@ -34,4 +34,9 @@ enum class Element : std::uint8_t {
 void reduce(ReduceOp op, Element element, const void* const* slots, std::size_t ranks, void* out,
             std::size_t count) noexcept;
 
+/// The same result by what every processor of the architecture has. `reduce` chooses by itself; this is for
+/// tests, which would otherwise see only the choice made on their machine.
+void reduce_baseline(ReduceOp op, Element element, const void* const* slots, std::size_t ranks, void* out,
+                     std::size_t count) noexcept;
+
 }  // namespace cobre::comm

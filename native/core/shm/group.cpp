@@ -130,9 +130,8 @@ void Group::join() {
 void Group::probe_peers_memory(const Call& call) {
   // Each rank shows where it keeps a number that the others know, and tries to read the next rank's.
   const std::uint64_t known = control_.token ^ rank_;
-  const auto address = reinterpret_cast<std::uint64_t>(&known);
   begin_step();
-  std::memcpy(post_of(rank_).payload, &address, sizeof(address));
+  show_address(&known);
   meet(call);
   const std::uint32_t next = (rank_ + 1) % layout_.size;
   std::uint64_t there = 0, found = 0;
@@ -264,22 +263,30 @@ void Group::allgatherv(const Call& call, const std::byte* send, std::byte* recv,
 
 void Group::gather_by_reading(const Call& call, const std::byte* send, std::byte* recv,
                               std::span<const Part> parts) {
-  const auto address = reinterpret_cast<std::uint64_t>(send);
   begin_step();
-  std::memcpy(post_of(rank_).payload, &address, sizeof(address));
+  show_address(send);
   meet_and_compare(call);
-  const auto& own = parts[rank_];
   for (std::uint32_t i = 1; i < layout_.size; ++i) {
     const auto rank = (rank_ + i) % layout_.size;  // each begins with another, so that not all read one
-    std::uint64_t there = 0;
-    std::memcpy(&there, post_of(rank).payload, sizeof(there));
-    if (!read_memory(pid_of(rank), there, recv + parts[rank].at, parts[rank].bytes)) {
-      fail(watches_[rank].died() ? Trouble::died : Trouble::refused, rank);
-    }
+    read_shown(rank, recv + parts[rank].at, parts[rank].bytes);
   }
+  const auto& own = parts[rank_];
   if (recv + own.at != send) copy_out(recv + own.at, send, own.bytes, own.bytes);
   begin_step();  // nobody changes its send buffer before all have read it
   meet(call);
+}
+
+void Group::show_address(const void* address) noexcept {
+  const auto number = reinterpret_cast<std::uint64_t>(address);
+  std::memcpy(post_of(rank_).payload, &number, sizeof(number));
+}
+
+void Group::read_shown(std::uint32_t rank, std::byte* to, std::size_t bytes) {
+  std::uint64_t address = 0;
+  std::memcpy(&address, post_of(rank).payload, sizeof(address));
+  if (!read_memory(pid_of(rank), address, to, bytes)) {
+    fail(watches_[rank].died() ? Trouble::died : Trouble::refused, rank);
+  }
 }
 
 void Group::gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv,
@@ -370,6 +377,14 @@ void Group::broadcast(const Call& call, std::byte* buf, std::size_t bytes) {
     meet_and_compare(call);
     if (!is_root && bytes > 0) std::memcpy(buf, post_of(call.root).payload, bytes);
     return;
+  }
+  if (reads_peers_memory_ && bytes >= kReadPeersBytes) {
+    begin_step();
+    show_address(buf);
+    meet_and_compare(call);
+    if (!is_root) read_shown(call.root, buf, bytes);
+    begin_step();  // the root does not change its buffer before all have read it
+    return meet(call);
   }
   // While the others copy a chunk out, the root copies the next one in.
   for (std::size_t from = 0; from < bytes; from += layout_.slot_bytes) {

@@ -88,6 +88,9 @@ class Group {
   void look_for_trouble(std::uint32_t peer, Clock::time_point deadline, const Call& call);
   void probe_peers_memory(const Call& call);
 
+  void show_address(const void* address) noexcept;                        // with the next post
+  void read_shown(std::uint32_t rank, std::byte* to, std::size_t bytes);  // what the rank has shown
+
   void gather_by_reading(const Call& call, const std::byte* send, std::byte* recv,
                          std::span<const Part> parts);
   void gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts,

@@ -57,9 +57,10 @@ def _refuse_to_start(backend: str) -> None:
     if multiprocessing.get_start_method(allow_none=True) == "fork":
         raise InitializationFailed(
             backend,
-            "multiprocessing's start method is 'fork' in this program, but ranks are always fresh "
-            "processes: a forked one would share sockets, locks and threads' memory with its parent, and "
-            "hang sooner or later. Call multiprocessing.set_start_method('spawn', force=True) first",
+            "multiprocessing's start method is 'fork' in this program, set by itself or by the first use of "
+            "a lock, queue or pool. Ranks are never forked: a copy of a process that has threads, sockets "
+            "or locks hangs sooner or later, and so would this program's own. Before anything else, call "
+            "multiprocessing.set_start_method('spawn', force=True)",
         )
 
 

@@ -264,7 +264,8 @@ class Group:
 
     def _look(self, rank: Rank) -> None:
         if rank.look():
+            watched = self._selector.get_map()
             for fd in (*rank.pipes, rank.pidfd):
-                with suppress(KeyError, ValueError):  # closed by the process before
-                    self._selector.unregister(fd)  # type: ignore[arg-type]
+                if fd is not None and fd in watched:
+                    self._selector.unregister(fd)
             rank.close()

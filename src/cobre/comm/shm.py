@@ -10,7 +10,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,11 @@ from cobre.errors import AllocationFailed, BackendNotAvailable, CollectiveFailed
 
 if sys.platform == "linux":
     from cobre._native import ShmGroup, shm_initialise, shm_segment_bytes
+
+
+#: From here on huge pages are asked for. Where the administrator allows them for shared memory
+#: (``shmem_enabled`` is ``advise``), first writes take a fraction of the time; elsewhere it changes nothing.
+HUGE_PAGE_BYTES = 2 << 20
 
 
 class Segment(NamedTuple):
@@ -228,9 +233,13 @@ def _allocate(nbytes: int) -> tuple[int, str]:
 def _map_descriptor_of(pid: int, fd: int, nbytes: int) -> mmap.mmap:
     own = os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR | os.O_CLOEXEC)
     try:
-        return mmap.mmap(own, max(nbytes, 1))
+        memory = mmap.mmap(own, max(nbytes, 1))
     finally:
         os.close(own)
+    if nbytes >= HUGE_PAGE_BYTES:
+        with suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
 
 
 def _available_bytes() -> int:

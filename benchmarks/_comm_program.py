@@ -1,0 +1,269 @@
+"""The program that every rank of every system runs: one list of cases, one clock, one statistic.
+
+It knows the system under test only through an adapter: mpi4py's buffer calls, or the communicator that
+`cobre.comm.create_communicator` makes. `comm.py` starts it; rank 0 prints JSON, or writes it to ``--out``.
+
+Each case is checked to give the right answer first. Then:
+
+- Cases of up to 64 KB run back to back in batches of about a millisecond, because the calls keep the ranks
+  together themselves; a batch yields its time per call. Larger ones are timed one by one, and so are
+  broadcasts, whose root could otherwise run ahead, and zero-copy gathers, whose readers must be done before
+  the next writer begins. There is a barrier before each batch, not timed.
+- A batch counts with the slowest rank's time; the median over batches is the result.
+
+NumPy is all it needs beside the system, so it runs in an environment that knows nothing of cobre.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from harness import time_batch
+
+KB, MB = 1 << 10, 1 << 20
+BACK_TO_BACK = 64 * KB  # payloads up to here are timed in batches
+BATCH_S = 0.001
+MOST_BATCHES = 200
+
+
+class Case(NamedTuple):
+    """One collective at one size; for allgatherv ``bytes`` is the total over all ranks."""
+
+    operation: str
+    bytes: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.operation}:{self.bytes}"
+
+
+def all_cases(size: int) -> list[Case]:
+    """Return the pinned cases for so many ranks."""
+    gathers = (32 * size, 64 * KB, 3_200_000, 64_000_000, 206_000_000)
+    return [
+        Case("barrier", 0),
+        *(Case("allreduce", count) for count in (8, 32, KB, 64 * KB, MB, 16 * MB)),
+        *(Case("allgatherv", count) for count in gathers),
+        *(Case("zero-copy gather", count) for count in gathers[1:]),
+        Case("broadcast", 20_000_000),
+    ]
+
+
+def chosen_cases(size: int, only: list[str] | None, quick: bool) -> list[Case]:
+    """Return the cases whose operation or ``operation:bytes`` was asked for; quick leaves out the largest."""
+    cases = [case for case in all_cases(size) if not quick or case.bytes <= 4_000_000]
+    return [case for case in cases if not only or case.operation in only or case.key in only]
+
+
+# The systems
+
+
+class MpiAdapter:
+    """mpi4py's buffer calls on the world communicator."""
+
+    def __init__(self) -> None:
+        import mpi4py  # noqa: PLC0415  only this adapter needs it
+        from mpi4py import MPI  # noqa: PLC0415
+
+        self._mpi, self._comm = MPI, MPI.COMM_WORLD
+        self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
+        self.barrier = self._comm.Barrier
+        library = MPI.Get_library_version().split("\n")[0].split(",")[0].strip(" \0")
+        self.versions = {"mpi4py": mpi4py.__version__, "library": " ".join(library.split())}
+
+    def allreduce(self, send: Any, recv: Any) -> Callable[[], object]:
+        return partial(self._comm.Allreduce, send, recv, self._mpi.SUM)
+
+    def allgatherv(self, send: Any, recv: Any, counts: list[int]) -> Callable[[], object]:
+        double = self._mpi.DOUBLE
+        return partial(self._comm.Allgatherv, [send, double], [recv, counts, starts(counts), double])
+
+    def broadcast(self, buf: Any) -> Callable[[], object]:
+        return partial(self._comm.Bcast, buf, 0)
+
+    def close(self) -> None:
+        """mpi4py finalises MPI at exit."""
+
+
+class CobreAdapter:
+    """A cobre communicator; which backend, the environment says."""
+
+    def __init__(self) -> None:
+        import cobre.comm  # noqa: PLC0415  only this adapter needs it
+
+        self._sum = cobre.comm.ReduceOp.SUM
+        self._comm = cobre.comm.create_communicator()
+        self.rank, self.size = self._comm.rank, self._comm.size
+        self.barrier = self._comm.barrier
+        self.close = self._comm.close
+        self.versions = {"cobre": cobre.__version__}
+
+    def allreduce(self, send: Any, recv: Any) -> Callable[[], object]:
+        return partial(self._comm.allreduce, send, recv, self._sum)
+
+    def allgatherv(self, send: Any, recv: Any, counts: list[int]) -> Callable[[], object]:
+        return partial(self._comm.allgatherv, send, recv, counts)
+
+    def broadcast(self, buf: Any) -> Callable[[], object]:
+        return partial(self._comm.broadcast, buf, 0)
+
+    def zero_copy_gather(self, send: Any, counts: list[int]) -> tuple[Callable[[], Any], Callable[[], None]]:
+        """Return the call (this rank's part in, a view of the whole out) and what releases the memory."""
+        region = self._comm.gather_region(counts, send.dtype)
+
+        def call() -> Any:
+            region.own[...] = send  # another array in each round
+            return region.publish()
+
+        return call, region.close
+
+
+ADAPTERS = {"mpi": MpiAdapter, "cobre": CobreAdapter}
+
+
+# The cases
+
+
+def starts(counts: list[int]) -> list[int]:
+    """Return where each part begins."""
+    return [sum(counts[:rank]) for rank in range(len(counts))]
+
+
+def prepare(system: Any, case: Case) -> tuple[Callable[[], object], Callable[[], None]] | None:
+    """Return the call to be timed, already seen to be right, and what to do afterwards.
+
+    None if the system has no such operation.
+    """
+    count, rank, size = case.bytes // 8, system.rank, system.size
+
+    def nothing() -> None: ...
+
+    if case.operation == "barrier":
+        return system.barrier, nothing
+    if case.operation == "allreduce":
+        send, recv = np.arange(count) + float(rank), np.full(count, np.nan)
+        call = system.allreduce(send, recv)
+        call()
+        require(case, recv, size * np.arange(count) + sum(range(size)))
+        return call, nothing
+    if case.operation == "broadcast":
+        buf = np.arange(float(count)) if rank == 0 else np.full(count, np.nan)
+        call = system.broadcast(buf)
+        call()
+        require(case, buf, np.arange(float(count)))
+        return call, nothing
+    counts = [count // size + (one < count % size) for one in range(size)]
+    send = np.full(counts[rank], rank + 1.0)
+    if case.operation == "allgatherv":
+        recv = np.full(count, np.nan)
+        call = system.allgatherv(send, recv, counts)
+        call()
+        require(case, recv, np.repeat(np.arange(1.0, size + 1), counts))
+        return call, nothing
+    if not hasattr(system, "zero_copy_gather"):
+        return None
+    call, release = system.zero_copy_gather(send, counts)
+    require(case, call(), np.repeat(np.arange(1.0, size + 1), counts))
+    system.barrier()  # nobody writes again before everybody has looked
+    return call, release
+
+
+def require(case: Case, actual: Any, expected: Any) -> None:
+    if not np.array_equal(actual, expected):
+        raise SystemExit(f"{case.key}: wrong answer; there is no point in timing it")
+
+
+def measure(system: Any, case: Case, budget_s: float) -> dict[str, Any] | None:
+    """Time one case on all ranks; the same result everywhere, None if the system lacks it."""
+    prepared = prepare(system, case)
+    if prepared is None:
+        return None
+    call, release = prepared
+    one_by_one = case.operation in ("broadcast", "zero-copy gather") or case.bytes > BACK_TO_BACK
+    calls, batches = plan(system, call, budget_s, one_by_one)
+    times = np.empty(batches)
+    gc.collect()
+    gc.disable()
+    for batch in range(batches):
+        system.barrier()
+        times[batch] = time_batch(call, calls) / calls
+    gc.enable()
+    of_all = np.empty(batches * system.size)
+    system.allgatherv(times, of_all, [batches] * system.size)()
+    slowest = of_all.reshape(system.size, batches).max(axis=0)
+    system.barrier()
+    release()
+    return {
+        "operation": case.operation,
+        "bytes": case.bytes,
+        "median_s": float(np.median(slowest)),
+        "min_s": float(slowest.min()),
+        "p90_s": float(np.quantile(slowest, 0.9)),
+        "calls_per_batch": calls,
+        "batches": batches,
+    }
+
+
+def plan(system: Any, call: Callable[[], object], budget_s: float, one_by_one: bool) -> tuple[int, int]:
+    """Return calls per batch and batches; rank 0 decides for all, from some calls that also warm up."""
+    trial = 1
+    agreed = np.empty(1)
+    share = system.broadcast(agreed)
+    while True:
+        system.barrier()
+        agreed[0] = time_batch(call, trial) / trial
+        share()
+        estimate = max(float(agreed[0]), 1e-9)
+        if one_by_one or estimate * trial >= BATCH_S / 4:
+            break
+        trial *= 4
+    calls = 1 if one_by_one else max(1, round(BATCH_S / estimate))
+    batches = int(min(MOST_BATCHES, max(11, budget_s / (calls * estimate))))
+    return calls, batches
+
+
+def bind(rank: int) -> None:
+    """Keep this rank on a CPU of its own, unless its launcher has already chosen one.
+
+    Only now, after the group is complete: a system may count the CPUs it can use when it starts.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        cpus = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cpus[rank % len(cpus)]})
+
+
+def main() -> None:
+    """Run the chosen cases; rank 0 reports."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--adapter", choices=ADAPTERS, required=True)
+    parser.add_argument("--only", action="append")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--budget", type=float, default=0.3, help="seconds per case, more or less")
+    parser.add_argument("--bind", action="store_true", help="keep each rank on a CPU of its own")
+    parser.add_argument("--out", type=Path, help="where rank 0 writes; standard output without it")
+    options = parser.parse_args()
+    system = ADAPTERS[options.adapter]()
+    if options.bind:
+        bind(system.rank)
+    cases = chosen_cases(system.size, options.only, options.quick)
+    measured = [measure(system, case, options.budget) for case in cases]
+    report = {"versions": system.versions, "cases": [one for one in measured if one is not None]}
+    if system.rank == 0:
+        if options.out:
+            options.out.write_text(json.dumps(report))
+        else:
+            print(json.dumps(report, indent=1))
+    system.barrier()
+    system.close()
+
+
+if __name__ == "__main__":
+    main()
