@@ -40,7 +40,7 @@ def _by_rank(output):
 def _run_session(block, folder):
     """Run the commands of a ``console`` block; what they print must be what follows them there."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for command, wanted in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+    for command, wanted in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
         ran = subprocess.run(
             ["bash", "-c", command],
             cwd=folder,
