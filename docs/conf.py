@@ -22,6 +22,7 @@ version = release = cobre.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens in a command stay two hyphens
 exclude_patterns = ["_build"]
 templates_path: list[str] = []
 
@@ -36,7 +37,7 @@ default_role = "py:obj"
 nitpicky = True
 nitpick_ignore_regex = [
     # No inventories are fetched while building, so other projects' names are not links.
-    (r"py:.*", r"(numpy|np|typing|typing_extensions|types|collections|enum|abc)\..*"),
+    (r"py:.*", r"(numpy|np|typing|typing_extensions|types|collections|contextlib|enum|abc)\..*"),
     (r"py:.*", r"(NDArray|DTypeLike|SupportsIndex|Sequence|Mapping|Callable|Iterable|Iterator|Any|Self)"),
     (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
     (r"py:exc", r"(TypeError|ValueError)"),
@@ -140,7 +141,8 @@ class CommandHelp(_Generated):
         found = typer.main.get_command(command)
         for name in self.arguments[0].split()[1:]:
             found = found.commands[name]
-        lines = [*(found.help or "").splitlines(), "", "| Option | Meaning |", "| --- | --- |"]
+        words = re.sub(r"^Example: (.+)$", r"Example: `\1`", found.help or "", flags=re.MULTILINE)
+        lines = [*words.splitlines(), "", "| Option | Meaning |", "| --- | --- |"]
         lines += [
             f"| `{'`, `'.join(option.opts)}` | {_cell(option.help or '')} |"
             for option in found.params

@@ -1,5 +1,7 @@
 """What the pages say that no example runs: names, variables, links and printed output."""
 
+import doctest
+import os
 import re
 import subprocess
 import sys
@@ -22,11 +24,59 @@ PAGES = [
 ]
 
 
-def test_readme_prints_what_it_says_it_prints():
+needs_shm = pytest.mark.skipif(sys.platform != "linux", reason="the pages use shm, which needs Linux")
+
+
+def _blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def _by_rank(output):
+    """Lines in the order of their rank, since ranks print when they like."""
+    lines = output.splitlines(keepends=True)
+    return "".join(sorted(lines, key=lambda line: re.match(r"(\[\d+\])?", line)[0]))
+
+
+def _run_session(block, folder):
+    """Run the commands of a ``console`` block; what they print must be what follows them there."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, wanted in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+        ran = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert doctest.OutputChecker().check_output(
+            _by_rank(wanted), _by_rank(ran.stdout), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        ), f"{command} printed\n{ran.stdout}"
+
+
+@needs_shm
+def test_readme_prints_what_it_says_it_prints(tmp_path):
     readme = (ROOT / "README.md").read_text()
-    code, output = re.search(r"```python\n(.*?)```\s*```text\n(.*?)```", readme, re.DOTALL).groups()
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert ran.stdout == output
+    (tmp_path / "squares.py").write_text(_blocks(readme, "python")[0])
+    [session] = _blocks(readme, "console")
+    assert session.count("$ ") == 2
+    _run_session(session, tmp_path)
+
+
+SESSIONS = [
+    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
+    for page in PAGES
+    if page.parent != ROOT
+    for number, block in enumerate(_blocks(page.read_text(), "console"))
+]
+
+
+@needs_shm
+@pytest.mark.parametrize("session", SESSIONS)
+def test_a_session_on_a_page_shows_what_is_printed(session):
+    _run_session(session, ROOT)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -55,6 +105,9 @@ def _rows(text):
     return {row[0]: row[1:] for row in rows if row and row[0].startswith("COBRE_")}
 
 
+FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS"}
+
+
 def test_the_table_of_variables_has_every_setting():
     rows = _rows((DOCS / "reference" / "environment.md").read_text())
     declared = {}
@@ -69,7 +122,7 @@ def test_the_table_of_variables_has_every_setting():
             declared[rule.variable] = [shown, name]
     described = {name: cells[:2] for name, cells in rows.items() if name in declared}
     assert described == declared
-    assert rows.keys() - declared.keys() == {BACKEND_VARIABLE, "COBRE_HYPOTHESIS_PROFILE"}
+    assert rows.keys() - declared.keys() == {BACKEND_VARIABLE, *FOR_TESTS}
 
 
 def test_the_variables_of_launchers_are_listed():
