@@ -19,9 +19,9 @@ COUNT = 120_000
 
 
 def numbers(begin: int, end: int) -> np.ndarray:
-    """Numbers from ``begin`` to ``end`` of the series, the same whoever computes them."""
-    index = np.arange(begin, end, dtype=np.float64)
-    return np.sin(index) * 10.0 ** (index % 13 - 6)
+    """Numbers from ``begin`` to ``end`` of the series, the same bits whoever computes them."""
+    index = np.arange(begin, end)
+    return np.ldexp((index * 7919 % 10007 - 5003) / 3.0, index % 41 - 20)  # exact but for one division
 
 
 def microseconds(call, comm: BackendCommunicator, repetitions: int) -> float:

@@ -31,9 +31,13 @@ bool python_interrupts() {
   return PyErr_CheckSignals() != 0;
 }
 
+std::uint32_t element_code(char kind, bool native_order, std::int64_t itemsize) {
+  return static_cast<std::uint32_t>(kind) << 24 | (native_order ? 0 : shm::kForeignByteOrder) |
+         (static_cast<std::uint32_t>(itemsize) & (shm::kForeignByteOrder - 1));
+}
+
 std::uint32_t element_code(const Buffer& buffer) {
-  return static_cast<std::uint32_t>(buffer.dtype()->kind) << 24 |
-         static_cast<std::uint32_t>(buffer.itemsize() & 0xffffff);
+  return element_code(buffer.dtype()->kind, PyArray_ISNBO(buffer.dtype()->byteorder), buffer.itemsize());
 }
 
 /// FNV-1a over whole numbers: equal counts have equal digests, unequal ones hardly ever.
@@ -147,10 +151,9 @@ class ShmGroup {
                 std::uint32_t itemsize, nb::handle answer_object) {
     const bool region = operation == "create_shared_region";
     const Buffer answer(answer_object, Access::write, operation.c_str(), "answer");
-    const Call call{
-        .operation = region ? Operation::create_shared_region : Operation::split_local,
-        .element = static_cast<std::uint32_t>(kind.empty() ? 0 : kind[0]) << 24 | (itemsize & 0xffffff),
-        .count = count};
+    const Call call{.operation = region ? Operation::create_shared_region : Operation::split_local,
+                    .element = element_code(kind.empty() ? '\0' : kind[0], true, itemsize),
+                    .count = count};
     run_in_turn(operation.c_str(), kReleaseGilBytes,
                 [&] { group_.broadcast(call, answer.data(), static_cast<std::size_t>(answer.nbytes())); });
   }

@@ -194,6 +194,19 @@ TEST(shm_a_silent_rank_is_named_when_time_is_over) {
   CHECK(failures[1] == failures[0]);  // the late one learns that it was given up
 }
 
+TEST(shm_the_timeout_counts_once_per_meeting) {
+  // Each peer alone is in time, but the last comes later than that after the first has begun to wait.
+  const Group::Options hasty{std::chrono::milliseconds(150), true, {}, {}};
+  const auto failures = on_all_ranks(
+      4, kSlot,
+      [&](Group& group, std::uint32_t rank) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(120 * rank));
+        group.barrier({.operation = Operation::barrier});
+      },
+      hasty);
+  for (const auto& failure : failures) CHECK(failure.find("did not come within 0.15 s") != std::string::npos);
+}
+
 TEST(shm_an_interrupt_ends_the_wait_on_all_ranks) {
   std::atomic<bool> stop{false};
   const Group::Options interruptible{std::chrono::seconds(20), true, {}, [&] { return stop.load(); }};

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from cobre.comm import CollectiveFailed, InvalidCommunicator, ReduceOp, create_communicator
+from cobre.comm import (
+    AllocationFailed,
+    CollectiveFailed,
+    InvalidCommunicator,
+    ReduceOp,
+    create_communicator,
+    shm,
+)
 from cobre.comm.testing import GroupRunner, run_checks
 
 
@@ -44,6 +51,9 @@ def _calls(comm):
         "allreduce op": lambda: comm.allreduce(buffer, buffer, ReduceOp.MAX),
         "allreduce count": lambda: comm.allreduce(large, large),
         "allreduce dtype": lambda: comm.allreduce(np.zeros(4, np.int64), np.zeros(4, np.int64)),
+        "allgatherv bytes swapped": lambda: comm.allgatherv(
+            np.zeros(1, ">f8"), np.zeros(comm.size, ">f8"), everybody
+        ),
         "allreduce large": lambda: comm.allreduce(np.zeros(10**6), np.zeros(10**6)),
         "allgatherv": lambda: comm.allgatherv(np.zeros(1), recv, everybody),
         "allgatherv counts": lambda: comm.allgatherv(
@@ -117,6 +127,18 @@ def region_addresses(comm):
     comm.close()
     del region
     return kept.tolist()
+
+
+def split_without_memory(comm):
+    """Rank 0 finds no memory for the new group; everybody is told, and the old group goes on."""
+    if comm.rank == 0:
+        shm._available_bytes = lambda: 0
+    try:
+        comm.split_local()
+    except AllocationFailed as exc:
+        comm.barrier()
+        return exc.requested_bytes
+    return 0
 
 
 def names_in_use(comm):

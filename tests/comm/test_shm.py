@@ -11,6 +11,7 @@ import pytest
 
 from cobre.comm import InitializationFailed, MissingConfiguration, ShmConfig, create_communicator, run_ranks
 from cobre.comm._rendezvous import Note
+from cobre.comm.shm import _available_bytes
 from tests.comm import shm_bodies
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shm rests on futexes, memfds and pidfds")
@@ -46,6 +47,7 @@ CASES = [
     ("allreduce", "allreduce dtype"),
     ("allreduce", "allreduce large"),
     ("allgatherv", "allgatherv counts"),
+    ("allgatherv", "allgatherv bytes swapped"),
     ("allgatherv", "allreduce large"),
     ("broadcast", "broadcast root"),
     ("broadcast", "broadcast count"),
@@ -89,6 +91,33 @@ def test_a_region_is_one_memory_that_outlives_everything():
     expected = np.arange(1000) % 3
     for contents in run_ranks(shm_bodies.region_addresses, 3):
         assert contents == expected.tolist()
+
+
+def test_a_group_that_finds_no_memory_is_refused_on_all_ranks():
+    requested = run_ranks(shm_bodies.split_without_memory, 3, timeout_s=30)
+    assert requested == [requested[0]] * 3
+    assert requested[0] > 0
+
+
+def test_a_container_has_what_its_limit_leaves(tmp_path):
+    """Files as the kernel writes them; the innermost group has no limit, the one around it has."""
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    (tmp_path / "proc" / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    8000 kB\n")
+    pod = tmp_path / "cgroup" / "pod"
+    (pod / "app").mkdir(parents=True)
+    (tmp_path / "proc" / "self" / "cgroup").write_text("0::/pod/app\n")
+
+    def available():
+        return _available_bytes(tmp_path / "proc", tmp_path / "cgroup")
+
+    assert available() == 8000 * 1024
+    (pod / "app" / "memory.max").write_text("max\n")
+    assert available() == 8000 * 1024
+    (pod / "memory.max").write_text("5000000\n")
+    (pod / "memory.current").write_text("1000000\n")
+    assert available() == 4_000_000
+    (pod / "memory.current").write_text("6000000\n")
+    assert available() == 0
 
 
 def test_a_running_group_has_no_name_at_all():

@@ -48,8 +48,9 @@ std::string describe(const Call& call) {
   if (call.operation == Operation::allreduce) text += std::string("(") + kReduceNames[call.reduce_op] + ")";
   if (call.element != 0) {
     text += " of " + std::to_string(call.count) + " elements of type ";
+    if ((call.element & kForeignByteOrder) != 0) text += '>';
     text += static_cast<char>(call.element >> 24);
-    text += std::to_string(call.element & 0xffffffu);
+    text += std::to_string(call.element & (kForeignByteOrder - 1));
   }
   if (call.operation == Operation::allgatherv) {
     text += " in parts #" + std::to_string(call.parts % 10000);  // tells different parts of one total apart
@@ -158,6 +159,7 @@ void Group::leave() noexcept {
 
 void Group::meet(const Call& call) {
   auto& mine = post_of(rank_);
+  deadline_.reset();
   // Sequentially consistent, and so is the look at the sleepers: either this rank sees the sleeper or
   // the sleeper, who announces itself before it looks, sees this step. Publishes all writes before it.
   mine.step.store(step_, std::memory_order_seq_cst);
@@ -196,11 +198,11 @@ void Group::wait_for(std::uint32_t peer, const Call& call) {
 void Group::wait_asleep_for(std::uint32_t peer, const Call& call) {
   auto& word = post_of(peer).step;
   auto& sleepers = block(peer).sleepers;
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.timeout);
+  if (!deadline_) deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.timeout);
   // Short at first; then long enough to cost nothing, short enough to notice a death at once.
   for (int slice_ms = 1; word.load(std::memory_order_acquire) != step_;
        slice_ms = std::min(2 * slice_ms, 16)) {
-    look_for_trouble(peer, deadline, call);
+    look_for_trouble(peer, call);
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     const auto seen = word.load(std::memory_order_seq_cst);
     if (seen != step_) sleep_on(word, seen, slice_ms);
@@ -208,7 +210,7 @@ void Group::wait_asleep_for(std::uint32_t peer, const Call& call) {
   }
 }
 
-void Group::look_for_trouble(std::uint32_t peer, Clock::time_point deadline, const Call& call) {
+void Group::look_for_trouble(std::uint32_t peer, const Call& call) {
   if (control_.failure.load(std::memory_order_acquire) != 0) raise_recorded();
   for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
     if (rank == rank_) continue;
@@ -221,7 +223,7 @@ void Group::look_for_trouble(std::uint32_t peer, Clock::time_point deadline, con
     if (post_of(rank).step.load(std::memory_order_acquire) == step_) continue;
     fail(left ? Trouble::left : Trouble::died, rank);
   }
-  if (Clock::now() >= deadline) {
+  if (Clock::now() >= *deadline_) {
     if (call.operation == Operation::join) throw_missing();
     fail(Trouble::silent, peer);
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -85,7 +86,7 @@ class Group {
   void meet_and_compare(const Call& call);
   void wait_for(std::uint32_t peer, const Call& call);
   void wait_asleep_for(std::uint32_t peer, const Call& call);
-  void look_for_trouble(std::uint32_t peer, Clock::time_point deadline, const Call& call);
+  void look_for_trouble(std::uint32_t peer, const Call& call);
   void probe_peers_memory(const Call& call);
 
   void show_address(const void* address) noexcept;                        // with the next post
@@ -113,7 +114,8 @@ class Group {
   std::vector<ProcessWatch> watches_;
   std::vector<const void*> addresses_;  // of all ranks' slots, for a reduction
   std::uint64_t step_ = 0;
-  int spins_;  // looks before the first yield
+  std::optional<Clock::time_point> deadline_;  // of the current meeting, once it takes long
+  int spins_;                                  // looks before the first yield
   bool joined_ = false;
   bool reads_peers_memory_ = false;
 };

@@ -32,12 +32,15 @@ enum class Operation : std::uint8_t {
   split_local,
 };
 
+/// In `Call::element`, for elements whose bytes are in another order than this machine's.
+constexpr std::uint32_t kForeignByteOrder = 1u << 23;
+
 /// What a rank has called. Compared whole: all ranks must have posted the same.
 struct Call {
   Operation operation = Operation::none;
   std::uint8_t reduce_op = 0;
   std::uint16_t root = 0;
-  std::uint32_t element = 0;  // NumPy's kind letter in the high byte, the element's size below
+  std::uint32_t element = 0;  // NumPy's kind letter in the high byte, the byte order, the size
   std::uint64_t count = 0;    // elements in all
   std::uint64_t parts = 0;    // a digest of the counts of an allgatherv
 

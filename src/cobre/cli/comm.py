@@ -85,7 +85,7 @@ def info(as_json: AsJson = False) -> None:
 @app.command()
 def check(
     backend: Annotated[
-        str | None, typer.Option(help="The backend to check; otherwise the one chosen here.")
+        str | None, typer.Option(help="The backend to check; otherwise the one chosen here, or with -n shm.")
     ] = None,
     ranks: Annotated[
         int | None,
@@ -100,7 +100,7 @@ def check(
     group that something else has started: `mpiexec -n 4 cobre comm check --backend mpi`.
     Exits with 1 if a check fails.
     """
-    name = backend or _chosen_here()
+    name = backend or (_chosen_here() if ranks is None else "shm")
     checks = [check for check in CHECKS if only in check.__name__]
     if not checks:
         raise typer.BadParameter(f"no check has {only!r} in its name", param_hint="--only")

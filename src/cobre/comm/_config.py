@@ -159,7 +159,7 @@ class ShmConfig(_Settings):
     name: str = _setting(
         _text(
             "COBRE_SHM_NAME",
-            "the segment's name, equal on all ranks: a '/' and then letters, digits, '.', '_' or '-'",
+            "the name at which the ranks meet, equal on all: a '/' and then letters, digits, '.', '_' or '-'",
             "/cobre-42",
             r"/[A-Za-z0-9._-]{1,200}|/proc/[0-9]+/fd/[0-9]+",
         )

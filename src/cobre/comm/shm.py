@@ -131,14 +131,24 @@ class ShmCommunicator(BackendCommunicator):
         return ShmRegion(memory, count, dtype, self)
 
     def _split_local(self) -> ShmCommunicator:
-        segment = Segment.create(self._size, self._settings.slot_bytes) if self._rank == 0 else None
+        own: Segment | None = None
+        problem: AllocationFailed | None = None
+        if self._rank == 0:
+            try:
+                own = Segment.create(self._size, self._settings.slot_bytes)
+            except AllocationFailed as exc:
+                problem = exc  # the others must hear of it before it is raised
         try:
-            ticket = np.array(segment or (0, 0, 0, 0), np.uint64)
+            ticket = np.array(own or (0, 0, 0, 0), np.uint64)
             self._group.announce("split_local", 0, "", 0, ticket)
-            return ShmCommunicator(Segment(*ticket.tolist()), self._settings)
+            segment = Segment(*ticket.tolist())
+            if segment.pid == 0:
+                nbytes = shm_segment_bytes(self._size, self._settings.slot_bytes)
+                raise problem or AllocationFailed(nbytes, "rank 0 has no memory for it")
+            return ShmCommunicator(segment, self._settings)
         finally:
-            if segment is not None:
-                os.close(segment.fd)
+            if own is not None:
+                os.close(own.fd)
 
 
 class ShmRegion(SharedRegion):
@@ -167,13 +177,11 @@ class ShmBackend(Backend[ShmConfig]):
     def obstacle(self) -> BackendNotAvailable | None:
         """Say why it cannot run here."""
         if sys.platform != "linux":
-            return BackendNotAvailable(
-                self.name, f"it needs Linux, this is {sys.platform}", "use tcp on this machine"
-            )
+            return BackendNotAvailable(self.name, f"it needs Linux, this is {sys.platform}")
         return None
 
     def configure(self, env: Mapping[str, str]) -> ShmConfig:
-        """Read ``COBRE_SHM_NAME``, ``COBRE_SHM_RANK``, ``COBRE_SHM_SIZE`` and the time-out."""
+        """Read the ``COBRE_SHM_*`` variables."""
         return ShmConfig.from_env(env)
 
     def connect(self, config: ShmConfig) -> ShmCommunicator:
@@ -190,6 +198,8 @@ class ShmBackend(Backend[ShmConfig]):
             return ShmCommunicator(segment, config)
         except CollectiveFailed as exc:
             raise InitializationFailed(self.name, exc.message) from None
+        except AllocationFailed as exc:
+            raise InitializationFailed(self.name, str(exc)) from exc
         finally:
             if own is not None:
                 os.close(own.fd)
@@ -242,13 +252,23 @@ def _map_descriptor_of(pid: int, fd: int, nbytes: int) -> mmap.mmap:
     return memory
 
 
-def _available_bytes() -> int:
-    """What could be allocated without swapping; the kernel's own estimate."""
-    with Path("/proc/meminfo").open() as lines:
+def _available_bytes(proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int:
+    """What could be allocated without swapping: the kernel's estimate, or less where a container has less."""
+    available = sys.maxsize
+    with (proc / "meminfo").open() as lines:
         for line in lines:
             if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return sys.maxsize
+                available = int(line.split()[1]) * 1024
+    with suppress(OSError, ValueError):  # no cgroups of version 2: no limit that we could know
+        group = (proc / "self" / "cgroup").read_text().partition("0::/")[2].strip()
+        for folder in (cgroups / group, *(cgroups / group).parents):
+            limit = folder / "memory.max"
+            if limit.exists() and (words := limit.read_text().strip()) != "max":
+                used = int((folder / "memory.current").read_text())
+                available = min(available, max(0, int(words) - used))
+            if folder == cgroups:
+                break
+    return available
 
 
 BACKEND = ShmBackend()
