@@ -75,15 +75,20 @@ def cause_comes_late(comm, path, how):
         sys.exit(5)
 
 
+class Telling(Exception):
+    """Touches a file when it is sent to the parent."""
+
+    def __reduce__(self):
+        Path(self.args[1]).touch()
+        return Telling, self.args
+
+
 def two_raise(comm, path):
-    """Both ranks raise for reasons of their own, rank 1 first."""
-    if comm.rank == 0:
-        wait_for(path)
-        raise ValueError("the second")
-    try:
-        raise ValueError("the first")
-    finally:
-        Path(path).touch()
+    """Both ranks raise for reasons of their own, rank 0 when rank 1 has done so."""
+    if comm.rank == 1:
+        raise Telling("the first", path)
+    wait_for(path)
+    raise ValueError("the second")
 
 
 def wait_long(comm, path=None):

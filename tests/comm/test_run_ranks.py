@@ -13,7 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cobre.comm import BackendNotAvailable, InitializationFailed, InvalidBackend, WorkerError, run_ranks
+from cobre.comm import (
+    BackendNotAvailable,
+    InitializationFailed,
+    InvalidBackend,
+    WorkerError,
+    _processes,
+    run_ranks,
+)
 from cobre.comm._processes import Group, Rank
 from tests.comm import rank_bodies
 from tests.processes import eventually
@@ -88,14 +95,15 @@ def test_the_ranks_own_traceback_is_shown():
 
 
 @pytest.mark.parametrize("how", ["plain", "wrapped", "exit"])
-def test_a_cause_is_blamed_even_if_its_consequence_is_reported_first(how, tmp_path):
+def test_a_cause_is_blamed_even_if_its_consequence_is_reported_first(how, tmp_path, monkeypatch):
+    monkeypatch.setattr(_processes, "GRACE_S", 100 * _processes.GRACE_S)  # however busy the machine is
     error = failure_of(rank_bodies.cause_comes_late, str(tmp_path / "seen"), how, size=2)
     assert (error.rank, str(error.inner)) == (1, "the cause")
 
 
 def test_of_two_causes_the_earlier_is_blamed(tmp_path):
     error = failure_of(rank_bodies.two_raise, str(tmp_path / "raised"), size=2)
-    assert (error.rank, str(error.inner)) == (1, "the first")
+    assert (error.rank, error.inner.args[0]) == (1, "the first")
 
 
 def test_everybody_is_ended_when_the_time_is_up():

@@ -68,9 +68,10 @@ class Report:
     def failure(self, error: BaseException) -> None:
         """Send the exception, its traceback as text, and what is lost when it is pickled."""
         import time  # noqa: PLC0415
-        import traceback  # noqa: PLC0415
 
         when = time.monotonic()  # comparable between the processes of a machine
+        import traceback  # noqa: PLC0415
+
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
             trace = trace.tb_next  # frames of this file say nothing to the user
