@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre._native import ReduceOp, Turn
+from cobre._native import Turn
 from cobre.comm._backend import Backend
 from cobre.comm._base import BackendCommunicator, SharedRegion
 from cobre.comm._config import ShmConfig
@@ -92,40 +91,32 @@ class ShmCommunicator(BackendCommunicator):
         """Rank 0: all ranks share one machine."""
         return self._rank == 0
 
-    def _allgatherv(
-        self, send: NDArray[Any], recv: NDArray[Any], counts: tuple[int, ...], displs: tuple[int, ...]
-    ) -> None:
-        self._group.allgatherv(send, recv, counts, displs)
+    def _replaced(self, *args: Any, **kwargs: Any) -> None:
+        """Stand in for the hooks, which nothing calls where native methods replace the public ones."""
+        raise NotImplementedError
 
-    def _allreduce(self, send: NDArray[Any], recv: NDArray[Any], op: ReduceOp) -> None:
-        self._group.allreduce(send, recv, op)
-
-    def _broadcast(self, buf: NDArray[Any], root: int) -> None:
-        self._group.broadcast(buf, root)
-
-    def _barrier(self) -> None:
-        self._group.barrier()
+    _allgatherv = _allreduce = _broadcast = _barrier = _replaced
 
     def _close(self) -> None:
         self._group.leave()
 
     def _create_shared_region(self, count: int, dtype: np.dtype[Any]) -> ShmRegion:
         requested = count * dtype.itemsize
-        fd, problem = -1, ""
-        if self._rank == 0:
-            fd, problem = _allocate(requested)
-        # Rank 0 says which of its descriptors it is, or -1; then everybody says whether it could map it.
-        answer = np.array([fd])
-        self._group.announce("create_shared_region", count, dtype.kind, dtype.itemsize, answer)
+        fd, problem = _allocate(requested) if self._rank == 0 else (-1, "")
         memory: mmap.mmap | None = None
-        if answer[0] >= 0:
-            try:
-                memory = _map_descriptor_of(self._group.pid_of(0), int(answer[0]), requested)
-            except (OSError, OverflowError, ValueError) as exc:
-                problem = str(exc)
-        mapped_by_all = self._group.all("create_shared_region", memory is not None)
-        if fd >= 0:
-            os.close(fd)  # the mappings keep the memory
+        try:
+            # Rank 0 says which of its descriptors it is, or -1; then all say whether they could map it.
+            answer = np.array([fd])
+            self._group.announce("create_shared_region", count, dtype.kind, dtype.itemsize, answer)
+            if answer[0] >= 0:
+                try:
+                    memory = _map_descriptor_of(self._group.pid_of(0), int(answer[0]), requested)
+                except (OSError, OverflowError, ValueError) as exc:
+                    problem = str(exc)
+            mapped_by_all = self._group.all("create_shared_region", memory is not None)
+        finally:
+            if fd >= 0:
+                os.close(fd)  # the mappings keep the memory
         if memory is None or not mapped_by_all:
             raise AllocationFailed(requested, problem or "another rank of this machine has no memory for it")
         return ShmRegion(memory, count, dtype, self)
