@@ -123,8 +123,12 @@ def begun(tmp_path):
     return lambda: all((tmp_path / f"here.{rank}").exists() for rank in range(3))
 
 
-def test_ctrl_c_is_130_and_reaches_the_ranks(python, tmp_path):
-    process = python(WAIT)
+def test_ctrl_c_is_130_and_reaches_the_ranks(start_process, tmp_path):
+    patient = "import cobre.cli, cobre.comm._processes as p; p.STOP_S = 1000; cobre.cli.main()"
+    command = (sys.executable, "-c", RANK + textwrap.dedent(WAIT))
+    process = start_process(
+        sys.executable, "-c", patient, "launch", "-n", "3", "--backend", "socket", "--", *command
+    )
     eventually(begun(tmp_path))
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     code, out, err = output_of(process)
