@@ -18,10 +18,13 @@ constexpr std::size_t kReduceAloneBytes = 8 * 1024;
 // From here on a result is more than the caches keep, so it is written past them.
 constexpr std::size_t kPastCacheBytes = 16 * 1024 * 1024;
 // From here on one copy by the kernel beats two of our own.
-constexpr std::size_t kReadPeersBytes = 1024 * 1024;
+constexpr std::size_t kReadPeersBytes = 32 * 1024;
 
 // How long to give way to others without sleeping. Being woken takes about a tenth of it.
 constexpr auto kYieldFor = std::chrono::microseconds(500);
+
+// How much of a peer's operand is reduced at a time, while it is in the cache.
+constexpr std::size_t kScratchBytes = 128 * 1024;
 
 void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t total) noexcept {
   if (total >= kPastCacheBytes) {
@@ -132,12 +135,12 @@ void Group::probe_peers_memory(const Call& call) {
   // Each rank shows where it keeps a number that the others know, and tries to read the next rank's.
   const std::uint64_t known = control_.token ^ rank_;
   begin_step();
-  show_address(&known);
+  show({reinterpret_cast<const std::byte*>(&known), nullptr});
   meet(call);
   const std::uint32_t next = (rank_ + 1) % layout_.size;
-  std::uint64_t there = 0, found = 0;
-  std::memcpy(&there, post_of(next).payload, sizeof(there));
-  const bool works = options_.one_copy && read_memory(pid_of(next), there, &found, sizeof(found)) &&
+  std::uint64_t found = 0;
+  const bool works = options_.one_copy &&
+                     read_memory(pid_of(next), shown_by_all()[next].send, &found, sizeof(found)) &&
                      found == (control_.token ^ next);
   begin_step();  // also keeps `known` alive until all have read
   std::memcpy(post_of(rank_).payload, &works, sizeof(works));
@@ -266,11 +269,12 @@ void Group::allgatherv(const Call& call, const std::byte* send, std::byte* recv,
 void Group::gather_by_reading(const Call& call, const std::byte* send, std::byte* recv,
                               std::span<const Part> parts) {
   begin_step();
-  show_address(send);
+  show({send, recv});
   meet_and_compare(call);
+  const auto shown = shown_by_all();
   for (std::uint32_t i = 1; i < layout_.size; ++i) {
     const auto rank = (rank_ + i) % layout_.size;  // each begins with another, so that not all read one
-    read_shown(rank, recv + parts[rank].at, parts[rank].bytes);
+    read(rank, shown[rank].send, recv + parts[rank].at, parts[rank].bytes);
   }
   const auto& own = parts[rank_];
   if (recv + own.at != send) copy_out(recv + own.at, send, own.bytes, own.bytes);
@@ -278,15 +282,20 @@ void Group::gather_by_reading(const Call& call, const std::byte* send, std::byte
   meet(call);
 }
 
-void Group::show_address(const void* address) noexcept {
-  const auto number = reinterpret_cast<std::uint64_t>(address);
-  std::memcpy(post_of(rank_).payload, &number, sizeof(number));
+void Group::show(const Addresses& addresses) noexcept {
+  std::memcpy(post_of(rank_).payload, &addresses, sizeof(addresses));
 }
 
-void Group::read_shown(std::uint32_t rank, std::byte* to, std::size_t bytes) {
-  std::uint64_t address = 0;
-  std::memcpy(&address, post_of(rank).payload, sizeof(address));
-  if (!read_memory(pid_of(rank), address, to, bytes)) {
+std::vector<Group::Addresses> Group::shown_by_all() const {
+  std::vector<Addresses> shown(layout_.size);
+  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+    std::memcpy(&shown[rank], post_of(rank).payload, sizeof(Addresses));
+  }
+  return shown;
+}
+
+void Group::read(std::uint32_t rank, const std::byte* from, std::byte* to, std::size_t bytes) {
+  if (!read_memory(pid_of(rank), from, to, bytes)) {
     fail(watches_[rank].died() ? Trouble::died : Trouble::refused, rank);
   }
 }
@@ -316,6 +325,8 @@ void Group::gather_by_chunks(const Call& call, const std::byte* send, std::byte*
 void Group::allreduce(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
                       std::byte* recv, std::size_t count) {
   const std::size_t bytes = count * itemsize;
+  if (reads_peers_memory_ && bytes / layout_.size >= kReadPeersBytes)
+    return reduce_by_reading(call, element, itemsize, send, recv, count);
   if (bytes > std::min(kReduceAloneBytes, layout_.slot_bytes)) {
     return reduce_by_shares(call, element, itemsize, send, recv, count);
   }
@@ -328,6 +339,38 @@ void Group::allreduce(const Call& call, comm::Element element, std::size_t items
   }
   comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), layout_.size, recv,
                count);
+}
+
+// Each rank reads its share of everybody's operand, reduces it, and then reads the others' results. In
+// place too: a rank writes only its own share before all have read, and nobody reads that one.
+void Group::reduce_by_reading(const Call& call, comm::Element element, std::size_t itemsize,
+                              const std::byte* send, std::byte* recv, std::size_t count) {
+  const auto share_begin = [&](std::size_t rank) { return count * rank / layout_.size; };
+  const std::size_t chunk = kScratchBytes / itemsize;
+  begin_step();
+  show({send, recv});
+  meet_and_compare(call);
+  const auto shown = shown_by_all();
+  scratch_.resize(layout_.size * kScratchBytes);
+  for (std::size_t from = share_begin(rank_); from < share_begin(rank_ + 1); from += chunk) {
+    const std::size_t length = std::min(chunk, share_begin(rank_ + 1) - from);
+    for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+      auto* copy = scratch_.data() + rank * kScratchBytes;
+      addresses_[rank] = rank == rank_ ? send + from * itemsize : copy;
+      if (rank != rank_) read(rank, shown[rank].send + from * itemsize, copy, length * itemsize);
+    }
+    comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), layout_.size,
+                 recv + from * itemsize, length);
+  }
+  begin_step();
+  meet(call);
+  for (std::uint32_t i = 1; i < layout_.size; ++i) {
+    const auto rank = (rank_ + i) % layout_.size;
+    const auto at = share_begin(rank) * itemsize;
+    read(rank, shown[rank].recv + at, recv + at, share_begin(rank + 1) * itemsize - at);
+  }
+  begin_step();  // nobody changes its result before all have read it
+  meet(call);
 }
 
 // Each rank reduces its share of every chunk and shows the result with the next step, in which the
@@ -382,9 +425,9 @@ void Group::broadcast(const Call& call, std::byte* buf, std::size_t bytes) {
   }
   if (reads_peers_memory_ && bytes >= kReadPeersBytes) {
     begin_step();
-    show_address(buf);
+    show({buf, buf});
     meet_and_compare(call);
-    if (!is_root) read_shown(call.root, buf, bytes);
+    if (!is_root) read(call.root, shown_by_all()[call.root].send, buf, bytes);
     begin_step();  // the root does not change its buffer before all have read it
     return meet(call);
   }

@@ -89,9 +89,17 @@ class Group {
   void look_for_trouble(std::uint32_t peer, const Call& call);
   void probe_peers_memory(const Call& call);
 
-  void show_address(const void* address) noexcept;                        // with the next post
-  void read_shown(std::uint32_t rank, std::byte* to, std::size_t bytes);  // what the rank has shown
+  /// Buffers in the memory of the rank that shows them.
+  struct Addresses {
+    const std::byte* send;
+    const std::byte* recv;
+  };
+  void show(const Addresses& addresses) noexcept;  // with the next post
+  std::vector<Addresses> shown_by_all() const;
+  void read(std::uint32_t rank, const std::byte* from, std::byte* to, std::size_t bytes);
 
+  void reduce_by_reading(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
+                         std::byte* recv, std::size_t count);
   void gather_by_reading(const Call& call, const std::byte* send, std::byte* recv,
                          std::span<const Part> parts);
   void gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv, std::span<const Part> parts,
@@ -113,6 +121,7 @@ class Group {
   const Options options_;
   std::vector<ProcessWatch> watches_;
   std::vector<const void*> addresses_;  // of all ranks' slots, for a reduction
+  std::vector<std::byte> scratch_;      // of all ranks' operands, when they are read
   std::uint64_t step_ = 0;
   std::optional<Clock::time_point> deadline_;  // of the current meeting, once it takes long
   int spins_;                                  // looks before the first yield

@@ -28,15 +28,16 @@ bool ProcessWatch::died() const noexcept {
   return pid_ != 0 && kill(pid_, 0) != 0 && errno == ESRCH;
 }
 
-bool read_memory(std::int32_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept {
+bool read_memory(std::int32_t pid, const void* from, void* to, std::size_t bytes) noexcept {
   auto* local = static_cast<char*>(to);
+  auto* remote = static_cast<char*>(const_cast<void*>(from));  // iovec knows no const
   while (bytes > 0) {
     iovec here{local, bytes};
-    iovec there{reinterpret_cast<void*>(address), bytes};
+    iovec there{remote, bytes};
     const ssize_t copied = process_vm_readv(pid, &here, 1, &there, 1, 0);
     if (copied <= 0) return false;
     local += copied;
-    address += static_cast<std::uint64_t>(copied);
+    remote += copied;
     bytes -= static_cast<std::size_t>(copied);
   }
   return true;

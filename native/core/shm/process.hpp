@@ -25,6 +25,6 @@ class ProcessWatch {
 };
 
 /// Copy from another process's memory without its help. False if the kernel refuses.
-bool read_memory(std::int32_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept;
+bool read_memory(std::int32_t pid, const void* from, void* to, std::size_t bytes) noexcept;
 
 }  // namespace cobre::shm
