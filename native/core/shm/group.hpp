@@ -92,11 +92,12 @@ class Group {
   /// Buffers in the memory of the rank that shows them.
   struct Addresses {
     const std::byte* send;
-    const std::byte* recv;
+    std::byte* recv;
   };
   void show(const Addresses& addresses) noexcept;  // with the next post
   std::vector<Addresses> shown_by_all() const;
   void read(std::uint32_t rank, const std::byte* from, std::byte* to, std::size_t bytes);
+  void write(std::uint32_t rank, const std::byte* from, std::byte* to, std::size_t bytes);
 
   void reduce_by_reading(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
                          std::byte* recv, std::size_t count);

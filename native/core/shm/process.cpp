@@ -28,19 +28,40 @@ bool ProcessWatch::died() const noexcept {
   return pid_ != 0 && kill(pid_, 0) != 0 && errno == ESRCH;
 }
 
-bool read_memory(std::int32_t pid, const void* from, void* to, std::size_t bytes) noexcept {
-  auto* local = static_cast<char*>(to);
-  auto* remote = static_cast<char*>(const_cast<void*>(from));  // iovec knows no const
+namespace {
+
+/// One of the two calls, again and again until all is copied.
+template <class Transfer>
+bool copy_all(Transfer&& transfer, char* here, char* there, std::size_t bytes) noexcept {
   while (bytes > 0) {
-    iovec here{local, bytes};
-    iovec there{remote, bytes};
-    const ssize_t copied = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    const iovec local{here, bytes}, remote{there, bytes};
+    const ssize_t copied = transfer(&local, &remote);
     if (copied <= 0) return false;
-    local += copied;
-    remote += copied;
+    here += copied;
+    there += copied;
     bytes -= static_cast<std::size_t>(copied);
   }
   return true;
+}
+
+char* bytes_at(const void* address) noexcept {
+  return static_cast<char*>(const_cast<void*>(address));  // iovec knows no const
+}
+
+}  // namespace
+
+bool read_memory(std::int32_t pid, const void* from, void* to, std::size_t bytes) noexcept {
+  const auto transfer = [pid](const iovec* local, const iovec* remote) {
+    return process_vm_readv(pid, local, 1, remote, 1, 0);
+  };
+  return copy_all(transfer, bytes_at(to), bytes_at(from), bytes);
+}
+
+bool write_memory(std::int32_t pid, const void* from, void* to, std::size_t bytes) noexcept {
+  const auto transfer = [pid](const iovec* local, const iovec* remote) {
+    return process_vm_writev(pid, local, 1, remote, 1, 0);
+  };
+  return copy_all(transfer, bytes_at(from), bytes_at(to), bytes);
 }
 
 }  // namespace cobre::shm

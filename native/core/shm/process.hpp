@@ -26,5 +26,7 @@ class ProcessWatch {
 
 /// Copy from another process's memory without its help. False if the kernel refuses.
 bool read_memory(std::int32_t pid, const void* from, void* to, std::size_t bytes) noexcept;
+/// Copy to another process's memory without its help. False if the kernel refuses.
+bool write_memory(std::int32_t pid, const void* from, void* to, std::size_t bytes) noexcept;
 
 }  // namespace cobre::shm

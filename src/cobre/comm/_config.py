@@ -171,11 +171,11 @@ class ShmConfig(_Settings):
         _whole(
             "COBRE_SHM_SLOT_BYTES",
             "the length of a chunk of a large payload, from 4096 to 67108864; rank 0's counts",
-            "131072",
+            "524288",
             4096,
             64 << 20,
         ),
-        131072,
+        524288,
     )
     one_copy: str = _setting(
         _text(
