@@ -296,15 +296,19 @@ std::vector<Group::Addresses> Group::shown_by_all() const {
 }
 
 void Group::read(std::uint32_t rank, const std::byte* from, std::byte* to, std::size_t bytes) {
-  if (!read_memory(pid_of(rank), from, to, bytes)) {
-    fail(watches_[rank].died() ? Trouble::died : Trouble::refused, rank);
-  }
+  if (!read_memory(pid_of(rank), from, to, bytes)) fail_transfer(rank);
 }
 
 void Group::write(std::uint32_t rank, const std::byte* from, std::byte* to, std::size_t bytes) {
-  if (!write_memory(pid_of(rank), from, to, bytes)) {
-    fail(watches_[rank].died() ? Trouble::died : Trouble::refused, rank);
-  }
+  if (!write_memory(pid_of(rank), from, to, bytes)) fail_transfer(rank);
+}
+
+void Group::fail_transfer(std::uint32_t rank) {
+  // It worked when the group started, so the peer is most likely ending: a process loses its memory
+  // a moment before it is seen to have died.
+  const auto until = Clock::now() + std::chrono::milliseconds(500);
+  while (!watches_[rank].died() && Clock::now() < until) sched_yield();
+  fail(watches_[rank].died() ? Trouble::died : Trouble::refused, rank);
 }
 
 void Group::gather_by_chunks(const Call& call, const std::byte* send, std::byte* recv,

@@ -110,6 +110,7 @@ class Group {
 
   void record(Trouble trouble, std::uint32_t rank) noexcept;
   [[noreturn]] void fail(Trouble trouble, std::uint32_t rank);
+  [[noreturn]] void fail_transfer(std::uint32_t rank);
   [[noreturn]] void raise_recorded();
   [[noreturn]] void throw_missing();
   std::string words(Trouble trouble, std::uint32_t rank) const;

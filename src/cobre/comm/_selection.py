@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cobre.comm._backend import Config
 from cobre.comm._base import BackendCommunicator
-from cobre.comm._registry import backend_names, load
+from cobre.comm._registry import BUILTIN, backend_names, load
 from cobre.errors import BackendNotAvailable, InvalidBackend
 
 BACKEND_VARIABLE = "COBRE_COMM_BACKEND"
@@ -51,7 +51,7 @@ def choose(env: Mapping[str, str]) -> Choice:
     requested = env.get(BACKEND_VARIABLE, "auto")
     if requested == "auto":
         return _detect(env)
-    if requested not in backend_names():
+    if requested not in BUILTIN and requested not in backend_names():
         raise InvalidBackend(requested, ("auto", *backend_names()), BACKEND_VARIABLE)
     return Choice(requested, f"{BACKEND_VARIABLE} is {requested!r}")
 

@@ -118,6 +118,8 @@ class ShmCommunicator(BackendCommunicator):
             if fd >= 0:
                 os.close(fd)  # the mappings keep the memory
         if memory is None or not mapped_by_all:
+            # If a rank died meanwhile that is the reason, and this raises it.
+            self._group.all("create_shared_region", True)
             raise AllocationFailed(requested, problem or "another rank of this machine has no memory for it")
         return ShmRegion(memory, count, dtype, self)
 
@@ -137,6 +139,8 @@ class ShmCommunicator(BackendCommunicator):
                 nbytes = shm_segment_bytes(self._size, self._settings.slot_bytes)
                 raise problem or AllocationFailed(nbytes, "rank 0 has no memory for it")
             return ShmCommunicator(segment, self._settings)
+        except InitializationFailed as exc:
+            raise CollectiveFailed("split_local", exc.message) from exc
         finally:
             if own is not None:
                 os.close(own.fd)
