@@ -10,13 +10,13 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cobre._native import ReduceOp, Turn, check_allgatherv, check_allreduce, check_broadcast
+from cobre.comm._closing import Closing
 from cobre.comm._gather_region import (
     CopyingGatherRegion,
     GatherRegion,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Communicator(ABC):
+class Communicator(Closing):
     """A fixed group of ranks and the four collectives between them.
 
     All ranks of the group call the same collectives in the same order with matching arguments. The
@@ -206,14 +206,6 @@ class Communicator(ABC):
         finally:
             self._turn.leave()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         state = f", finished: {self._turn.finished}" if self._turn.finished else ""
         return f"<{type(self).__name__} rank {self._rank} of {self._size}{state}>"
@@ -251,7 +243,7 @@ class Communicator(ABC):
     @abstractmethod
     def _barrier(self) -> None: ...
 
-    def _close(self) -> None:  # noqa: B027  a backend that holds nothing has nothing to release
+    def _close(self) -> None:
         """Release what the backend holds; called once."""
 
 
@@ -262,7 +254,7 @@ def _fixed_size(dtype: DTypeLike, operation: str) -> np.dtype[Any]:
     return element
 
 
-class SharedRegion(ABC):
+class SharedRegion(Closing):
     """Memory for ``count`` elements that the ranks of one machine share.
 
     It lives in three phases: created, zero-filled; populated through `as_mut_array`, by the leader
@@ -328,14 +320,6 @@ class SharedRegion(ABC):
             self._memory = None
             self._close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         state = ", closed" if self._memory is None else ""
         return f"<{type(self).__name__} of {self._count} {self._dtype} elements{state}>"
@@ -348,7 +332,7 @@ class SharedRegion(ABC):
     @abstractmethod
     def _fence(self) -> None: ...
 
-    def _close(self) -> None:  # noqa: B027  nothing to do where the last array frees the memory
+    def _close(self) -> None:
         """Release what the backend holds; called once."""
 
 

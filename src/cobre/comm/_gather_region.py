@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.comm._closing import Closing
 from cobre.errors import CollectiveFailed, InvalidBufferSize, InvalidCommunicator
 
 if TYPE_CHECKING:
     from cobre.comm._base import BackendCommunicator
 
 
-class GatherRegion(ABC):
+class GatherRegion(Closing):
     """A buffer of which each rank writes its own part and, after `publish`, reads the whole.
 
     An `Communicator.allgatherv` that is used again and again. Where all ranks share memory nothing is
@@ -70,12 +71,6 @@ class GatherRegion(ABC):
             self._parts, self._wholes = [], []
             self._close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.close()
-
     def _require_open(self) -> None:
         if self._closed:
             raise InvalidCommunicator("this gather region was closed; create a new one")
@@ -86,7 +81,7 @@ class GatherRegion(ABC):
     @abstractmethod
     def _publish(self, which: int) -> None: ...
 
-    def _close(self) -> None:  # noqa: B027  nothing to do where the last array frees the memory
+    def _close(self) -> None:
         """Release what lies beneath; called once."""
 
 
