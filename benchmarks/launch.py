@@ -1,20 +1,24 @@
 """What starting ranks costs beside the least it could: as many bare interpreters that import NumPy.
 
-    python benchmarks/launch.py [--ranks 4] [--backend shm] [--rounds 15]
-
 Both are measured in turn, so that whatever else the machine does meets both alike; the best of all rounds
-counts. The ratio may be at most 1.5 (exit code 1 otherwise). It says nothing about what ranks do afterwards.
+counts. The target for the ratio is 1.5. It says nothing about what ranks do afterwards.
 """
 
-import argparse
+from __future__ import annotations
+
 import subprocess
 import sys
 import time
 from operator import attrgetter
+from typing import Any
+
+import harness
+from rich.table import Table
 
 from cobre.comm import run_ranks
 from cobre.comm._launch import launch
 
+RANKS = 4
 LIMIT = 1.5
 
 
@@ -47,34 +51,39 @@ def best_of(rounds: int, **jobs) -> dict[str, float]:
     return best
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ranks", type=int, default=4)
-    parser.add_argument("--backend", default="shm")
-    parser.add_argument("--rounds", type=int, default=15)
-    options = parser.parse_args()
-    ranks = options.ranks
-
-    best = best_of(
-        options.rounds,
-        bare=lambda: bare_interpreters(ranks),
-        run_ranks=lambda: functions(ranks, options.backend),
-        direct=lambda: commands(ranks, shim=False),
-        launch=lambda: commands(ranks, shim=True),
-    )
-    ratio = best["run_ranks"] / best["bare"]
-    per_rank_ms = 1e3 * (best["launch"] - best["direct"]) / ranks
-    rows = [
-        ("bare interpreters with NumPy", best["bare"], ""),
-        ("run_ranks", best["run_ranks"], f"ratio {ratio:.2f}, limit {LIMIT}"),
-        ("`true`, started directly", best["direct"], ""),
-        ("`true`, by launch", best["launch"], f"{per_rank_ms:.1f} ms more per rank"),
-    ]
-    print(f"{ranks} ranks of {options.backend}, best of {options.rounds}")
-    for what, seconds, remark in rows:
-        print(f"  {what:<30}{1e3 * seconds:7.1f} ms  {remark}")
-    return int(ratio > LIMIT)
+def run(quick: bool = False) -> dict[str, Any]:
+    """Measure; one row per way of starting processes."""
+    with harness.Neighbours() as neighbours:
+        best = best_of(
+            3 if quick else 15,
+            bare=lambda: bare_interpreters(RANKS),
+            run_ranks=lambda: functions(RANKS, "shm"),
+            direct=lambda: commands(RANKS, shim=False),
+            launch=lambda: commands(RANKS, shim=True),
+        )
+    return {
+        "ranks": RANKS,
+        "seconds": best,
+        "ratio": best["run_ranks"] / best["bare"],
+        "limit": LIMIT,
+        "shim_seconds_per_rank": (best["launch"] - best["direct"]) / RANKS,
+        "others_cpu_percent": neighbours.percent,
+    }
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def tables(result: dict[str, Any]) -> list[Table]:
+    """Show times, and the two comparisons."""
+    table = Table(title=f"starting {result['ranks']} processes, best round")
+    table.add_column("what")
+    table.add_column("ms", justify="right")
+    table.add_column("comparison")
+    mark = " !" if result["ratio"] > result["limit"] else ""
+    remarks = {
+        "bare": ("interpreters that import NumPy", ""),
+        "run_ranks": ("run_ranks on shm", f"{result['ratio']:.2f} of that, target {result['limit']}{mark}"),
+        "direct": ("`true`", ""),
+        "launch": ("`true`, by launch", f"{1e3 * result['shim_seconds_per_rank']:.1f} ms more per rank"),
+    }
+    for name, (what, comparison) in remarks.items():
+        table.add_row(what, f"{1e3 * result['seconds'][name]:.1f}", comparison)
+    return [table]
