@@ -26,6 +26,7 @@ def test_public_names_are_listed_and_exist():
 def test_importing_the_communication_layer_is_light():
     """Every rank pays for it at every start: NumPy and the standard library, and of that not everything."""
     heavy = ["typer", "rich", "multiprocessing", "importlib.metadata", "mpi4py", "asyncio", "cobre.cli"]
-    program = f"import sys, cobre.comm; print([name for name in {heavy} if name in sys.modules])"
+    heavy += ["hashlib", "pathlib", "secrets", "socket"]
+    program = f"import sys, cobre.comm.shm; print([name for name in {heavy} if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"

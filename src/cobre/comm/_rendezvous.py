@@ -18,7 +18,7 @@ import stat
 import struct
 import time
 import zlib
-from pathlib import Path
+from contextlib import suppress
 from typing import NamedTuple
 
 from cobre.errors import InitializationFailed
@@ -63,13 +63,13 @@ class Rendezvous:
 
     def __init__(self, name: str) -> None:
         self._inherited = _INHERITED.fullmatch(name) is not None
-        self._path = Path(name) if self._inherited else Path(_FOLDER + name)
+        self._path = name if self._inherited else _FOLDER + name
         self._has_name = False
         self._generation = self._next_generation() if self._inherited else 0
 
     def _next_generation(self) -> int:
         try:
-            file = self._path.stat()
+            file = os.stat(self._path)
         except OSError as exc:
             raise InitializationFailed(
                 "shm",
@@ -120,14 +120,15 @@ class Rendezvous:
             pause_s = min(2 * pause_s, 0.02)
         raise InitializationFailed(
             "shm",
-            f"rank 0 did not come within {timeout_s:g} s; does it run, with the name {self._path.name}?",
+            f"rank 0 did not come within {timeout_s:g} s; does it run, with the name {self._path}?",
         )
 
     def remove(self) -> None:
         """Take this process's own note away, if it left one: once all have come, or the group has failed."""
         if self._has_name:
             self._has_name = False
-            self._path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(self._path)
 
     def _read(self) -> Note | None:
         try:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import mmap
 import os
-import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +46,7 @@ class Segment(NamedTuple):
         fd, problem = _allocate(nbytes)
         if fd < 0:
             raise AllocationFailed(nbytes, problem)
-        token = secrets.randbits(64)
+        token = int.from_bytes(os.urandom(8), sys.byteorder)
         with mmap.mmap(fd, 0) as memory:
             shm_initialise(memory, size, slot_bytes, token)
         return cls(os.getpid(), fd, token, slot_bytes)
@@ -247,23 +245,32 @@ def _map_descriptor_of(pid: int, fd: int, nbytes: int) -> mmap.mmap:
     return memory
 
 
-def _available_bytes(proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int:
+def _available_bytes(proc: str = "/proc", cgroups: str = "/sys/fs/cgroup") -> int:
     """What could be allocated without swapping: the kernel's estimate, or less where a container has less."""
     available = sys.maxsize
-    with (proc / "meminfo").open() as lines:
+    with open(f"{proc}/meminfo") as lines:
         for line in lines:
             if line.startswith("MemAvailable:"):
                 available = int(line.split()[1]) * 1024
     with suppress(OSError, ValueError):  # no cgroups of version 2: no limit that we could know
-        group = (proc / "self" / "cgroup").read_text().partition("0::/")[2].strip()
-        for folder in (cgroups / group, *(cgroups / group).parents):
-            limit = folder / "memory.max"
-            if limit.exists() and (words := limit.read_text().strip()) != "max":
-                used = int((folder / "memory.current").read_text())
-                available = min(available, max(0, int(words) - used))
-            if folder == cgroups:
+        group = _contents(f"{proc}/self/cgroup").partition("0::/")[2]
+        while True:
+            folder = f"{cgroups}/{group}".rstrip("/")
+            if (
+                os.path.exists(f"{folder}/memory.max")
+                and (limit := _contents(f"{folder}/memory.max")) != "max"
+            ):
+                used = int(_contents(f"{folder}/memory.current"))
+                available = min(available, max(0, int(limit) - used))
+            if not group:
                 break
+            group = os.path.dirname(group)
     return available
+
+
+def _contents(path: str) -> str:
+    with open(path) as file:
+        return file.read().strip()
 
 
 BACKEND = ShmBackend()
