@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import tomllib
 import uuid
@@ -59,6 +60,14 @@ def nothing_is_left_behind():
     yield
     assert set(threading.enumerate()) <= threads
     assert _shared_memory() - names == set()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _temporary_files_of_killed_processes():
+    """What a killed process cannot remove goes with the tests. A short path, for sockets."""
+    with tempfile.TemporaryDirectory(prefix="ct-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", folder)
+        yield
 
 
 @pytest.fixture

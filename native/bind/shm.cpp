@@ -108,18 +108,19 @@ class ShmGroup {
     const GatherArguments checked(send, recv, counts, displs, rank_, size_);
     const auto itemsize = static_cast<std::size_t>(checked.recv.itemsize());
     std::uint64_t total = 0;
-    parts_.resize(size_);
+    // Not a member: another thread may come this far before it is refused.
+    std::vector<Part> parts(size_);
     for (std::size_t rank = 0; rank < size_; ++rank) {
       const auto count = static_cast<std::size_t>(checked.counts[rank]);
-      parts_[rank] = {count * itemsize, static_cast<std::size_t>(checked.displs[rank]) * itemsize};
+      parts[rank] = {count * itemsize, static_cast<std::size_t>(checked.displs[rank]) * itemsize};
       total += count;
     }
     const Call call{.operation = Operation::allgatherv,
                     .element = element_code(checked.recv),
                     .count = total,
-                    .parts = digest(parts_)};
+                    .parts = digest(parts)};
     run("allgatherv", total * itemsize,
-        [&] { group_.allgatherv(call, checked.send.data(), checked.recv.data(), parts_); });
+        [&] { group_.allgatherv(call, checked.send.data(), checked.recv.data(), parts); });
   }
 
   void allreduce(nb::handle send, nb::handle recv, nb::handle op) {
@@ -226,7 +227,6 @@ class ShmGroup {
   Turn& turn_;
   LazyGilRelease* gil_ = nullptr;  // of the collective that runs
   Group group_;
-  std::vector<Part> parts_;
 };
 
 }  // namespace

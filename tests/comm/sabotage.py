@@ -359,7 +359,12 @@ class NeverCloses(ThreadCommunicator):
 
 
 class LetsThreadsThrough(ThreadCommunicator):
-    caught_as = ("AssertionError", "CollectiveFailed", "TypeError")  # whichever corruption comes first
+    caught_as = (
+        "AssertionError",
+        "CollectiveFailed",
+        "InvalidBufferSize",
+        "TypeError",
+    )  # whichever corruption comes first
 
     def _run(self, operation, hook, *args):
         return hook(*args)

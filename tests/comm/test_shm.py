@@ -9,7 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cobre.comm import InitializationFailed, MissingConfiguration, ShmConfig, create_communicator, run_ranks
+from cobre.comm import (
+    InitializationFailed,
+    MissingConfiguration,
+    ShmConfig,
+    _rendezvous,
+    create_communicator,
+    run_ranks,
+)
 from cobre.comm._rendezvous import Note
 from cobre.comm.shm import _available_bytes
 from tests.comm import shm_bodies
@@ -269,6 +276,19 @@ def test_a_note_that_others_could_have_written_is_refused(name):
     path.chmod(0o666)
     with pytest.raises(InitializationFailed, match="is not private to this user"):
         create_communicator(ShmConfig(name, 1, 2, timeout_s=5))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system to fill")
+def test_a_full_file_system_is_said_and_nothing_stays(tmp_path, monkeypatch):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "cobre-test", tmp_path], check=True)
+    try:
+        (tmp_path / "filler").write_bytes(bytes(4096))
+        monkeypatch.setattr(_rendezvous, "_FOLDER", str(tmp_path))
+        with pytest.raises(InitializationFailed, match="No space left on device; free some space"):
+            create_communicator(ShmConfig("/full", 0, 2, timeout_s=5))
+        assert [entry.name for entry in tmp_path.iterdir()] == ["filler"]
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
 
 
 def test_half_a_note_is_no_note(name):

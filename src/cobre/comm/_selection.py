@@ -118,14 +118,14 @@ def _detect(env: Mapping[str, str]) -> Choice:
         return Choice("tcp", "COBRE_TCP_RANK is 0: the coordinator itself", tuple(passed_over))
     if "COBRE_SHM_NAME" in env:
         return Choice("shm", "COBRE_SHM_NAME is set", tuple(passed_over))
-    for incomplete, needed in (
-        ("COBRE_TCP_RANK", "COBRE_TCP_COORDINATOR"),
-        ("COBRE_TCP_SIZE", "COBRE_TCP_RANK"),
-        ("COBRE_SHM_RANK", "COBRE_SHM_NAME"),
-        ("COBRE_SHM_SIZE", "COBRE_SHM_NAME"),
+    for backend, incomplete, needed in (
+        ("tcp", "COBRE_TCP_RANK", "COBRE_TCP_COORDINATOR"),
+        ("tcp", "COBRE_TCP_SIZE", "COBRE_TCP_RANK"),
+        ("shm", "COBRE_SHM_RANK", "COBRE_SHM_NAME"),
+        ("shm", "COBRE_SHM_SIZE", "COBRE_SHM_NAME"),
     ):
         if incomplete in env:
-            passed_over.append(f"{incomplete[6:9].lower()}: {incomplete} is set, but {needed} is not")
+            passed_over.append(f"{backend}: {incomplete} is set, but {needed} is not")
             warning = warning or f"{incomplete} is set, but {needed} is not, so this process runs alone."
     reason = "nothing in the environment names a group" if not passed_over else "no group could be joined"
     return Choice("local", reason, tuple(passed_over), warning)

@@ -230,33 +230,40 @@ def a_closed_communicator_says_so(run_ranks: RunRanks) -> None:
             equal(error, InvalidCommunicator.__name__, f"{operation} after close() on rank {rank}")
 
 
-def _two_threads(comm: BackendCommunicator) -> tuple[list[str], float]:
-    """On rank 0 two threads call barrier while the others hold back: one must be refused."""
+def _two_threads(comm: BackendCommunicator) -> tuple[list[str], list[list[float]], float]:
+    """On rank 0 two threads gather while the others hold back: one must be refused."""
     refused: list[str] = []
+    gathered: list[list[float]] = []
     with Noticeboard(comm) as board:
-        _meet_twice_on_rank_0(comm, board, refused)
+        _gather_twice_on_rank_0(comm, board, refused, gathered)
         total = np.zeros(1)
         comm.allreduce(np.ones(1), total)
-    return refused, float(total[0])
+    return refused, gathered, float(total[0])
 
 
-def _meet_twice_on_rank_0(comm: BackendCommunicator, board: Noticeboard, refused: list[str]) -> None:
-
-    def meet() -> None:
-        error = raised_by(comm.barrier)
-        if error is not None:
+def _gather_twice_on_rank_0(
+    comm: BackendCommunicator, board: Noticeboard, refused: list[str], gathered: list[list[float]]
+) -> None:
+    def gather(shift: int) -> None:
+        """Each thread places the parts elsewhere, so that a mixture of the two calls shows."""
+        recv = np.full(comm.size + 1, -1.0)
+        displs = [rank + shift for rank in range(comm.size)]
+        error = raised_by(comm.allgatherv, np.array([float(comm.rank)]), recv, [1] * comm.size, displs)
+        if error is None:
+            gathered.append(np.roll(recv, -shift).tolist())
+        else:
             refused.append(type(error).__name__)
             board.leave("refused")
 
     if comm.rank == 0:
-        threads = [threading.Thread(target=meet) for _ in range(2)]
+        threads = [threading.Thread(target=gather, args=(shift,)) for shift in (0, 1)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     else:
         board.wait_for("refused", 0)
-        comm.barrier()
+        gather(0)
 
 
 def two_threads_at_once_are_told_apart(run_ranks: RunRanks) -> None:
@@ -265,7 +272,10 @@ def two_threads_at_once_are_told_apart(run_ranks: RunRanks) -> None:
     size = len(results)
     if size > 1:  # alone, a rank never waits, so two calls never meet
         equal(results[0][0], [CollectiveFailed.__name__], "refusals on rank 0")
-    equal([total for _, total in results], [float(size)] * size, "sum afterwards, by rank")
+    for rank, (_, gathered, total) in enumerate(results):
+        for recv in gathered:
+            equal(recv, [*map(float, range(size)), -1.0], f"what rank {rank} gathered")
+        equal(total, float(size), f"sum afterwards on rank {rank}")
 
 
 CHECKS = (
