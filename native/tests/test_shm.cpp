@@ -33,7 +33,7 @@ class Segment {
   void* memory;
 };
 
-Group::Options patient() { return {std::chrono::seconds(20), true, {}, {}}; }
+Group::Options patient() { return {std::chrono::seconds(20), true, {}}; }
 
 /// Run `body(group, rank)` on a thread per rank; returns what each failed with, or nothing.
 std::vector<std::string> on_all_ranks(std::uint32_t size, std::size_t slot_bytes,
@@ -181,7 +181,7 @@ TEST(shm_a_rank_that_leaves_is_named) {
 }
 
 TEST(shm_a_silent_rank_is_named_when_time_is_over) {
-  const Group::Options hasty{std::chrono::milliseconds(80), true, {}, {}};
+  const Group::Options hasty{std::chrono::milliseconds(80), true, {}};
   const auto failures = on_all_ranks(
       2, kSlot,
       [&](Group& group, std::uint32_t rank) {
@@ -196,7 +196,7 @@ TEST(shm_a_silent_rank_is_named_when_time_is_over) {
 
 TEST(shm_the_timeout_counts_once_per_meeting) {
   // Each peer alone is in time, but the last comes later than that after the first has begun to wait.
-  const Group::Options hasty{std::chrono::milliseconds(150), true, {}, {}};
+  const Group::Options hasty{std::chrono::milliseconds(150), true, {}};
   const auto failures = on_all_ranks(
       4, kSlot,
       [&](Group& group, std::uint32_t rank) {
@@ -209,7 +209,7 @@ TEST(shm_the_timeout_counts_once_per_meeting) {
 
 TEST(shm_an_interrupt_ends_the_wait_on_all_ranks) {
   std::atomic<bool> stop{false};
-  const Group::Options interruptible{std::chrono::seconds(20), true, {}, [&] { return stop.load(); }};
+  const Group::Options interruptible{std::chrono::seconds(20), true, {{}, [&] { return stop.load(); }}};
   const auto failures = on_all_ranks(
       3, kSlot,
       [&](Group& group, std::uint32_t rank) {
@@ -227,7 +227,7 @@ TEST(shm_an_interrupt_ends_the_wait_on_all_ranks) {
 
 TEST(shm_missing_ranks_are_named_at_the_start) {
   Segment segment(4, kSlot);
-  Group group(segment.memory, segment.layout, 1, {std::chrono::milliseconds(50), true, {}, {}});
+  Group group(segment.memory, segment.layout, 1, {std::chrono::milliseconds(50), true, {}});
   std::string what;
   try {
     group.join();
@@ -239,7 +239,7 @@ TEST(shm_missing_ranks_are_named_at_the_start) {
 
 TEST(shm_a_rank_can_be_taken_only_once) {
   Segment segment(2, kSlot);
-  Group first(segment.memory, segment.layout, 0, {std::chrono::milliseconds(30), true, {}, {}});
+  Group first(segment.memory, segment.layout, 0, {std::chrono::milliseconds(30), true, {}});
   Group second(segment.memory, segment.layout, 0, patient());
   try {
     first.join();

@@ -84,11 +84,19 @@ class ShmGroup:
     def leave(self) -> None:
         """Say goodbye; peers that still wait for this rank fail at once."""
 
-    def barrier(self) -> None:
-        """Communicator.barrier, checks included."""
-
     def fence(self) -> None:
         """SharedRegion.fence."""
+
+    def pid_of(self, rank: int) -> int: ...
+
+    @property
+    def reads_peers_memory(self) -> bool:
+        """
+        Whether large parts travel by one copy, straight from the peer's memory.
+        """
+
+    def barrier(self) -> None:
+        """Communicator.barrier, checks included."""
 
     def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None:
         """Communicator.allgatherv, checks included."""
@@ -106,11 +114,3 @@ class ShmGroup:
 
     def all(self, operation: str, yes: bool) -> bool:
         """Within another operation: whether all ranks say yes."""
-
-    def pid_of(self, rank: int) -> int: ...
-
-    @property
-    def reads_peers_memory(self) -> bool:
-        """
-        Whether large parts travel by one copy, straight from the peer's memory.
-        """

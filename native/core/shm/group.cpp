@@ -14,33 +14,7 @@ namespace {
 // How long to give way to others without sleeping. Being woken takes about a tenth of it.
 constexpr auto kYieldFor = std::chrono::microseconds(500);
 
-int usable_cores() noexcept {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-constexpr const char* kOperationNames[] = {"nothing",    "join",      "barrier", "allgatherv",
-                                           "allreduce",  "broadcast", "fence",   "create_shared_region",
-                                           "split_local"};
-constexpr const char* kReduceNames[] = {"SUM", "MIN", "MAX"};
-
 }  // namespace
-
-std::string describe(const Call& call) {
-  std::string text = kOperationNames[static_cast<std::size_t>(call.operation)];
-  if (call.operation == Operation::allreduce) text += std::string("(") + kReduceNames[call.reduce_op] + ")";
-  if (call.element != 0) {
-    text += " of " + std::to_string(call.count) + " elements of type ";
-    if ((call.element & kForeignByteOrder) != 0) text += '>';
-    text += static_cast<char>(call.element >> 24);
-    text += std::to_string(call.element & (kForeignByteOrder - 1));
-  }
-  if (call.operation == Operation::allgatherv) {
-    text += " in parts #" + std::to_string(call.parts % 10000);  // tells different parts of one total apart
-  }
-  if (call.operation == Operation::broadcast) text += " from root " + std::to_string(call.root);
-  return text;
-}
 
 void Group::initialise(void* memory, const Layout& layout, std::uint64_t token) noexcept {
   auto* control = static_cast<ControlBlock*>(memory);
@@ -67,7 +41,7 @@ Group::Group(void* memory, const Layout& layout, std::uint32_t rank, Options opt
       addresses_(layout.size) {
   // With a core for everybody, looking costs nothing and saves the way through the kernel. Otherwise
   // the one we wait for may need this very core.
-  const bool crowded = static_cast<int>(layout.size) > usable_cores();
+  const bool crowded = static_cast<int>(layout.size) > comm::usable_cores();
   spins_ = crowded ? 20 : 200;
 }
 
@@ -168,7 +142,7 @@ void Group::wait_for(std::uint32_t peer, const Call& call) {
     if (word.load(std::memory_order_acquire) == step_) return;
     relax();
   }
-  if (options_.before_long_wait) options_.before_long_wait();
+  if (options_.hooks.before_long_wait) options_.hooks.before_long_wait();
   // By the clock, not by count: among many busy processes one yield may take as long as a timeslice.
   const auto until = Clock::now() + kYieldFor;
   do {
@@ -210,7 +184,7 @@ void Group::look_for_trouble(std::uint32_t peer, const Call& call) {
     if (call.operation == Operation::join) throw_missing();
     fail(Trouble::silent, peer);
   }
-  if (options_.interrupted && options_.interrupted()) {
+  if (options_.hooks.interrupted && options_.hooks.interrupted()) {
     record(Trouble::interrupted, rank_);
     throw Interrupted{};
   }
@@ -235,13 +209,12 @@ void Group::raise_recorded() {
 }
 
 void Group::throw_missing() {
-  std::string missing;
+  std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
-    if (block(rank).presence.load() != Presence::absent) continue;
-    missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+    if (block(rank).presence.load() == Presence::absent) missing.push_back(rank);
   }
   record(Trouble::refused, rank_);
-  throw GroupFailure{"ranks that did not come in time: " + missing};
+  throw GroupFailure{"ranks that did not come in time: " + comm::listed(missing)};
 }
 
 std::string Group::words(Trouble trouble, std::uint32_t rank) const {
@@ -249,48 +222,26 @@ std::string Group::words(Trouble trouble, std::uint32_t rank) const {
   switch (trouble) {
     case Trouble::died:
       return who + " exited; read its own traceback first";
-    case Trouble::silent: {
-      auto seconds = std::to_string(options_.timeout.count());
-      seconds.erase(seconds.find_last_not_of('0') + 1);
-      if (seconds.back() == '.') seconds.pop_back();
-      return who + " did not come within " + seconds + " s; it is stopped, stuck, or needs a longer timeout";
-    }
+    case Trouble::silent:
+      return who + " did not come within " + comm::seconds_in_words(options_.timeout.count()) +
+             " s; it is stopped, stuck, or needs a longer timeout";
     case Trouble::left:
       return who +
              " closed or dropped its communicator while others needed it; if it failed, read its traceback "
              "first";
     case Trouble::interrupted:
       return who + " was interrupted";
-    case Trouble::disagreement:
-      return "the ranks disagree: " + who_called_what();
+    case Trouble::disagreement: {
+      std::vector<comm::RankAndCall> calls;
+      for (std::uint32_t one = 0; one < layout_.size; ++one) calls.push_back({one, post_of(one).call});
+      return "the ranks disagree: " + comm::who_called_what(calls);
+    }
     case Trouble::refused:
       return who + " could not take part";
     case Trouble::none:
       break;
   }
   return "the group failed";
-}
-
-std::string Group::who_called_what() const {
-  // Ranks with the same call together: "ranks 0, 2 called barrier; rank 1 called allreduce(SUM) of …".
-  std::vector<std::pair<std::string, std::vector<std::uint32_t>>> by_call;
-  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
-    const auto text = describe(post_of(rank).call);
-    const auto found =
-        std::find_if(by_call.begin(), by_call.end(), [&](const auto& e) { return e.first == text; });
-    if (found == by_call.end()) {
-      by_call.push_back({text, {rank}});
-    } else {
-      found->second.push_back(rank);
-    }
-  }
-  std::string all;
-  for (const auto& [text, ranks] : by_call) {
-    all += (all.empty() ? "" : "; ") + std::string(ranks.size() > 1 ? "ranks " : "rank ");
-    for (std::size_t i = 0; i < ranks.size(); ++i) all += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
-    all += " called " + text;
-  }
-  return all;
 }
 
 }  // namespace cobre::shm

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,18 +20,9 @@
 
 namespace cobre::shm {
 
-/// A collective could not finish. `what` is for people; the group is finished.
-struct GroupFailure {
-  std::string what;
-};
-
-/// A waiting rank was asked to stop by its own process, by Ctrl-C for instance.
-struct Interrupted {};
-
-struct Part {
-  std::size_t bytes;
-  std::size_t at;  // in bytes from the beginning of the receive buffer
-};
+using comm::GroupFailure;
+using comm::Interrupted;
+using comm::Part;
 
 class Group {
  public:
@@ -42,10 +32,7 @@ class Group {
     std::chrono::duration<double> timeout{60.0};
     /// Whether large parts may be read straight from a peer's memory, if the kernel allows it.
     bool one_copy = true;
-    /// Called once when a wait becomes long, before this thread gives way to others.
-    std::function<void()> before_long_wait;
-    /// Called now and then while waiting long; true ends the wait with `Interrupted`.
-    std::function<bool()> interrupted;
+    comm::WaitHooks hooks;
   };
 
   /// Make fresh, zero-filled memory of `Layout::total()` bytes a segment. By rank 0, before it is shown.
@@ -114,7 +101,6 @@ class Group {
   [[noreturn]] void raise_recorded();
   [[noreturn]] void throw_missing();
   std::string words(Trouble trouble, std::uint32_t rank) const;
-  std::string who_called_what() const;
 
   std::byte* const memory_;
   ControlBlock& control_;
@@ -130,8 +116,5 @@ class Group {
   bool joined_ = false;
   bool reads_peers_memory_ = false;
 };
-
-/// A call in words, for people: "allreduce(SUM) of 4 elements of type f8".
-std::string describe(const Call& call);
 
 }  // namespace cobre::shm

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/comm/call.hpp"
+
 namespace cobre::shm {
 
 constexpr std::uint64_t kMagic = 0x6d68732d6572626f;  // reads "obre-shm" in a dump
@@ -20,32 +22,8 @@ constexpr std::size_t kInlineBytes = 32;
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "a lock would be per process");
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "a lock would be per process");
 
-enum class Operation : std::uint8_t {
-  none,
-  join,
-  barrier,
-  allgatherv,
-  allreduce,
-  broadcast,
-  fence,
-  create_shared_region,
-  split_local,
-};
-
-/// In `Call::element`, for elements whose bytes are in another order than this machine's.
-constexpr std::uint32_t kForeignByteOrder = 1u << 23;
-
-/// What a rank has called. Compared whole: all ranks must have posted the same.
-struct Call {
-  Operation operation = Operation::none;
-  std::uint8_t reduce_op = 0;
-  std::uint16_t root = 0;
-  std::uint32_t element = 0;  // NumPy's kind letter in the high byte, the byte order, the size
-  std::uint64_t count = 0;    // elements in all
-  std::uint64_t parts = 0;    // a digest of the counts of an allgatherv
-
-  friend bool operator==(const Call&, const Call&) = default;
-};
+using comm::Call;
+using comm::Operation;
 
 /// One step of one rank: that it came, what it called and, if it is small, what it brings. The
 /// step's number is written last. One line in all, so a peer learns everything by one transfer.
