@@ -2,6 +2,7 @@
 The native core of cobre. Its functions are for the other modules of the package.
 """
 
+from collections.abc import Sequence
 import enum
 
 
@@ -66,6 +67,42 @@ def place(part: BufferLike, whole: BufferLike, at: int) -> None:
     """
     Copy ``part`` into ``whole`` from element ``at`` on, byte for byte, padding included.
     """
+
+class TcpGroup:
+    """One rank's end of a group over connected sockets."""
+
+    def __init__(self, rank: int, names: Sequence[str], control: Sequence[tuple[int, int]], data: Sequence[tuple[int, int]], timeout_s: float, relayed: bool, turn: Turn) -> None:
+        """
+        Take over connected sockets, given as (rank, descriptor); `names` says who the ranks are.
+        """
+
+    def connect_directly(self, connections: Sequence[tuple[int, int]]) -> None:
+        """
+        From now on use these connections to the other ranks; all ranks do this at the same time.
+        """
+
+    def leave(self) -> None:
+        """Say goodbye; peers that still need this rank fail at once."""
+
+    def barrier(self) -> None:
+        """Communicator.barrier, checks included."""
+
+    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None:
+        """Communicator.allgatherv, checks included."""
+
+    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None:
+        """Communicator.allreduce, checks included."""
+
+    def broadcast(self, buf: BufferLike, root: int = 0) -> None:
+        """Communicator.broadcast, checks included."""
+
+    def announce(self, operation: str, count: int, kind: str, itemsize: int, answer: BufferLike) -> None:
+        """
+        Within another operation: agree on its arguments, and give everybody rank 0's answer.
+        """
+
+    def all(self, operation: str, yes: bool) -> bool:
+        """Within another operation: whether all ranks say yes."""
 
 def shm_segment_bytes(size: int, slot_bytes: int) -> int:
     """The length of the segment of a group."""

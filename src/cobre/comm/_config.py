@@ -7,6 +7,7 @@ environment, checking values given in code and the words of the errors all follo
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -75,6 +76,7 @@ def _size(variable: str) -> Setting:
 
 
 _HOST = r"\S+"
+_LOOPBACK = r"localhost|::1|127(\.[0-9]+){3}"
 
 
 @dataclass(frozen=True)
@@ -221,26 +223,79 @@ class TcpConfig(_Settings):
     )
     secret_file: str | None = _setting(
         _text(
-            "COBRE_TCP_SECRET_FILE", "the path of a file that holds the secret", "/run/secrets/cobre", ".+"
+            "COBRE_TCP_SECRET_FILE",
+            "the path of a file that holds the secret and that only its owner can read",
+            "/run/secrets/cobre",
+            ".+",
         ),
         None,
     )
+    topology: str = _setting(
+        _text(
+            "COBRE_TCP_TOPOLOGY",
+            "'auto' to connect all ranks with each other where the network allows it, 'direct' to insist "
+            "on it, 'star' to connect them with rank 0 only",
+            "star",
+            "auto|direct|star",
+        ),
+        "auto",
+    )
+    tls_cert: str | None = _setting(
+        _text("COBRE_TCP_TLS_CERT", "the path of this rank's certificate", "rank.pem", ".+"), None
+    )
+    tls_key: str | None = _setting(
+        _text("COBRE_TCP_TLS_KEY", "the path of the key of this rank's certificate", "rank.key", ".+"), None
+    )
+    tls_ca: str | None = _setting(
+        _text("COBRE_TCP_TLS_CA", "the path of the certificate that signed all ranks'", "ca.pem", ".+"), None
+    )
+
+    def key(self) -> bytes:
+        """Return the secret, from wherever it is; raises `MissingConfiguration` if its file will not do."""
+        if self.secret_file is None:
+            return (self.secret or "").encode()
+        try:
+            with open(self.secret_file, "rb") as file:  # noqa: PTH123  every rank would import pathlib
+                private = not os.fstat(file.fileno()).st_mode & 0o077
+                secret = file.read(65536).rstrip(b"\r\n")
+        except OSError as exc:
+            problem = exc.strerror
+        else:
+            if private and secret:
+                return secret
+            problem = "others can read it" if secret else "it is empty"
+        rule = next(rule for name, rule, _ in self._declared() if name == "secret_file")
+        raise MissingConfiguration(
+            self.backend, [rule.problem(rule.variable, f"{self.secret_file} ({problem})")]
+        )
 
     @classmethod
     def _contradictions(
         cls, values: Mapping[str, Any], labels: Mapping[str, str]
     ) -> list[ConfigurationProblem]:
         problems = super()._contradictions(values, labels)
-        if values.get("rank", 0) != 0 and values.get("coordinator") is None:
+
+        def complain(name: str, expected: str, actual: str | None, example: str) -> None:
+            problems.append(ConfigurationProblem(labels[name], expected, actual, example))
+
+        rank, coordinator = values.get("rank"), values.get("coordinator")
+        if rank and coordinator is None:
             expected = "the host name or address of rank 0, because this is another rank"
-            problems.append(ConfigurationProblem(labels["coordinator"], expected, None, "node-1.example"))
+            complain("coordinator", expected, None, "node-1.example")
         if values.get("secret") is not None and values.get("secret_file") is not None:
             expected = f"nothing while {labels['secret']} is set: give the secret one way"
-            problems.append(
-                ConfigurationProblem(
-                    labels["secret_file"], expected, values["secret_file"], "to leave it unset"
-                )
-            )
+            complain("secret_file", expected, values["secret_file"], "to leave it unset")
+        host = coordinator if rank else values.get("bind_addr", cls.bind_addr)
+        unsecured = values.get("secret") is None and values.get("secret_file") is None
+        if unsecured and rank is not None and host is not None and not re.fullmatch(_LOOPBACK, host):
+            expected = f"the group's secret, because {host} is reached from other machines too"
+            complain("secret", expected, None, "the output of openssl rand -hex 32")
+        tls = ("tls_cert", "tls_key", "tls_ca")
+        given = [name for name in tls if values.get(name) is not None]
+        for name in tls if given else ():
+            if name not in given:
+                expected = f"the path of a PEM file, because {labels[given[0]]} is set"
+                complain(name, expected, None, f"{name[4:]}.pem")
         return problems
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from cobre._native import Turn
 from cobre.comm._backend import Backend
-from cobre.comm._base import BackendCommunicator, SharedRegion
+from cobre.comm._base import SharedRegion
 from cobre.comm._config import ShmConfig
+from cobre.comm._native_communicator import NativeCommunicator
 from cobre.comm._rendezvous import Rendezvous
 from cobre.comm._topology import gather_topology
 from cobre.errors import AllocationFailed, BackendNotAvailable, CollectiveFailed, InitializationFailed
@@ -66,7 +67,7 @@ class Segment(NamedTuple):
         return ShmGroup(memory, size, self.slot_bytes, self.token, rank, settings.timeout_s, one_copy, turn)
 
 
-class ShmCommunicator(BackendCommunicator):
+class ShmCommunicator(NativeCommunicator):
     """A rank among processes of one machine."""
 
     _all_share_memory = True
@@ -75,12 +76,7 @@ class ShmCommunicator(BackendCommunicator):
         super().__init__(settings.rank, settings.size)
         self._settings = settings
         self._group = group = segment.attach(settings, self._turn)
-        # The native methods check their arguments, take the turn and remember a failure by themselves:
-        # one call where four would take longer than the collective.
-        self.allgatherv = group.allgatherv  # type: ignore[method-assign]
-        self.allreduce = group.allreduce  # type: ignore[method-assign]
-        self.broadcast = group.broadcast  # type: ignore[method-assign]
-        self.barrier = group.barrier  # type: ignore[method-assign]
+        self._use(group)
         group.join()
         self.topology = gather_topology(self, "shm")
 
@@ -88,12 +84,6 @@ class ShmCommunicator(BackendCommunicator):
     def is_leader(self) -> bool:
         """Rank 0: all ranks share one machine."""
         return self._rank == 0
-
-    def _replaced(self, *args: Any, **kwargs: Any) -> None:
-        """Stand in for the hooks, which nothing calls where native methods replace the public ones."""
-        raise NotImplementedError
-
-    _allgatherv = _allreduce = _broadcast = _barrier = _replaced
 
     def _close(self) -> None:
         self._group.leave()

@@ -1,0 +1,137 @@
+"""The backend for processes on any machines that reach each other: collectives over TCP.
+
+Here the ranks meet: `cobre.comm._tcp_assembly` finds them, `cobre.comm._tcp_door` lets them in,
+`cobre.comm._tcp_handshake` proves that they belong together. Then ``native/core/tcp`` moves the bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from cobre._native import TcpGroup
+from cobre.comm._backend import Backend
+from cobre.comm._base import Communicator
+from cobre.comm._config import LocalConfig, TcpConfig
+from cobre.comm._heap import HeapRegion
+from cobre.comm._native_communicator import NativeCommunicator
+from cobre.comm._registry import load
+from cobre.comm._tcp_assembly import Membership, connect_to_group
+from cobre.comm._tcp_tls import Tls
+from cobre.comm._topology import gather_topology
+from cobre.errors import AllocationFailed, CollectiveFailed, InitializationFailed
+
+
+class TcpCommunicator(NativeCommunicator):
+    """A rank among processes that are connected by sockets."""
+
+    def __init__(self, config: TcpConfig, membership: Membership, tls: Tls | None) -> None:
+        super().__init__(config.rank, config.size)
+        self._tls = tls
+        self._group = group = TcpGroup(
+            config.rank,
+            membership.names,
+            _detached(membership.control),
+            _detached(membership.data),
+            config.timeout_s,
+            tls is not None,
+            self._turn,
+        )
+        self._use(group)
+        #: Whether every two ranks have a connection, so that payloads need not go through rank 0.
+        self.connected_directly = config.size <= 2
+        if membership.direct:
+            self._connect_directly(config, membership)
+        self.topology = gather_topology(self, "tcp")
+
+    def _connect_directly(self, config: TcpConfig, membership: Membership) -> None:
+        """Use direct connections if all ranks have all of theirs; else rank 0 hands on what they send."""
+        self.connected_directly = self._group.all("connect", not membership.direct_problem)
+        if self.connected_directly:
+            self._group.connect_directly(_detached(membership.direct_links))
+            return
+        for connection in membership.direct_links.values():
+            connection.close()
+        if config.topology == "direct":
+            words = membership.direct_problem or "other ranks could not connect with each other directly"
+            raise InitializationFailed("tcp", words)
+
+    @property
+    def is_leader(self) -> bool:
+        """Every rank is: none shares memory with another."""
+        return True
+
+    def _close(self) -> None:
+        self._group.leave()
+        if self._tls:
+            self._tls.close()
+
+    def _create_shared_region(self, count: int, dtype: np.dtype[Any]) -> HeapRegion:
+        region: HeapRegion | None = None
+        problem: AllocationFailed | None = None
+        try:
+            region = HeapRegion.allocate(count, dtype)
+        except AllocationFailed as exc:
+            problem = exc  # the others must hear of it before it is raised
+        self._group.announce("create_shared_region", count, dtype.kind, dtype.itemsize, np.zeros(1))
+        if not self._group.all("create_shared_region", region is not None) or region is None:
+            raise problem or AllocationFailed(count * dtype.itemsize, "another rank has no memory for it")
+        return region
+
+    def _split_local(self) -> Communicator:
+        self._group.announce("split_local", 0, "", 0, np.zeros(1))
+        return load("local").connect(LocalConfig())
+
+
+class TcpBackend(Backend[TcpConfig]):
+    """Anywhere; nothing to install."""
+
+    name = "tcp"
+    summary = "processes on any machines that reach rank 0, over TCP"
+
+    def configure(self, env: Mapping[str, str]) -> TcpConfig:
+        """Read the ``COBRE_TCP_*`` variables."""
+        return TcpConfig.from_env(env)
+
+    def connect(self, config: TcpConfig) -> TcpCommunicator:
+        """Meet the other ranks; takes at most ``connect_timeout_ms``."""
+        secret = config.key()
+        tls = Tls(config) if config.tls_cert else None
+        try:
+            return TcpCommunicator(config, connect_to_group(config, secret, tls), tls)
+        except CollectiveFailed as exc:
+            raise InitializationFailed(self.name, exc.message) from None
+        except BaseException:
+            if tls:
+                tls.close()
+            raise
+
+    @contextmanager
+    def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:
+        """Provide the variables of a fresh group on loopback, with a secret and a port of its own."""
+        with socket.socket() as reserved:
+            # Bound but not listening, it keeps the port from everybody but rank 0, who listens there.
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            reserved.bind(("127.0.0.1", 0))
+            shared = {
+                "COBRE_COMM_BACKEND": self.name,
+                "COBRE_TCP_COORDINATOR": "127.0.0.1",
+                "COBRE_TCP_BIND_ADDR": "127.0.0.1",
+                "COBRE_TCP_PORT": str(reserved.getsockname()[1]),
+                "COBRE_TCP_SECRET": os.urandom(32).hex(),
+                "COBRE_TCP_SIZE": str(size),
+            }
+            yield [{**shared, "COBRE_TCP_RANK": str(rank)} for rank in range(size)]
+
+
+def _detached(connections: Mapping[int, socket.socket]) -> list[tuple[int, int]]:
+    """Give the sockets up to whoever takes their descriptors."""
+    return [(rank, connection.detach()) for rank, connection in connections.items()]
+
+
+BACKEND = TcpBackend()
