@@ -1,7 +1,7 @@
 """The program that every rank of every system runs: one list of cases, one clock, one statistic.
 
-It knows the system under test only through an adapter: mpi4py's buffer calls, or the communicator that
-`cobre.comm.create_communicator` makes. `comm.py` starts it; rank 0 prints JSON, or writes it to ``--out``.
+It knows the system under test only through an adapter (`_adapters.py`). `comm.py` starts it; rank 0 prints
+JSON, or writes it to ``--out``.
 
 Each case is checked to give the right answer first. Then:
 
@@ -21,11 +21,11 @@ import gc
 import json
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from _adapters import ADAPTERS
 from harness import time_batch
 
 KB, MB = 1 << 10, 1 << 20
@@ -63,89 +63,15 @@ def chosen_cases(size: int, only: list[str] | None, quick: bool) -> list[Case]:
     return [case for case in cases if not only or case.operation in only or case.key in only]
 
 
-# The systems
+Prepared = tuple[Callable[[], object], Callable[[], None]]
 
 
-class MpiAdapter:
-    """mpi4py's buffer calls on the world communicator."""
-
-    def __init__(self) -> None:
-        import mpi4py  # noqa: PLC0415  only this adapter needs it
-        from mpi4py import MPI  # noqa: PLC0415
-
-        self._mpi, self._comm = MPI, MPI.COMM_WORLD
-        self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
-        self.barrier = self._comm.Barrier
-        library = MPI.Get_library_version().split("\n")[0].split(",")[0].strip(" \0")
-        self.versions = {"mpi4py": mpi4py.__version__, "library": " ".join(library.split())}
-
-    def allreduce(self, send: Any, recv: Any) -> Callable[[], object]:
-        return partial(self._comm.Allreduce, send, recv, self._mpi.SUM)
-
-    def allgatherv(self, send: Any, recv: Any, counts: list[int]) -> Callable[[], object]:
-        double = self._mpi.DOUBLE
-        return partial(self._comm.Allgatherv, [send, double], [recv, counts, starts(counts), double])
-
-    def broadcast(self, buf: Any) -> Callable[[], object]:
-        return partial(self._comm.Bcast, buf, 0)
-
-    def close(self) -> None:
-        """mpi4py finalises MPI at exit."""
-
-
-class CobreAdapter:
-    """A cobre communicator; which backend, the environment says."""
-
-    def __init__(self) -> None:
-        import cobre.comm  # noqa: PLC0415  only this adapter needs it
-
-        self._sum = cobre.comm.ReduceOp.SUM
-        self._comm = cobre.comm.create_communicator()
-        self.rank, self.size = self._comm.rank, self._comm.size
-        self.barrier = self._comm.barrier
-        self.close = self._comm.close
-        self.versions = {"cobre": cobre.__version__}
-
-    def allreduce(self, send: Any, recv: Any) -> Callable[[], object]:
-        return partial(self._comm.allreduce, send, recv, self._sum)
-
-    def allgatherv(self, send: Any, recv: Any, counts: list[int]) -> Callable[[], object]:
-        return partial(self._comm.allgatherv, send, recv, counts)
-
-    def broadcast(self, buf: Any) -> Callable[[], object]:
-        return partial(self._comm.broadcast, buf, 0)
-
-    def zero_copy_gather(self, send: Any, counts: list[int]) -> tuple[Callable[[], Any], Callable[[], None]]:
-        """Return the call (this rank's part in, a view of the whole out) and what releases the memory."""
-        region = self._comm.gather_region(counts, send.dtype)
-
-        def call() -> Any:
-            region.own[...] = send  # another array in each round
-            return region.publish()
-
-        return call, region.close
-
-
-ADAPTERS = {"mpi": MpiAdapter, "cobre": CobreAdapter}
-
-
-# The cases
-
-
-def starts(counts: list[int]) -> list[int]:
-    """Return where each part begins."""
-    return [sum(counts[:rank]) for rank in range(len(counts))]
-
-
-def prepare(system: Any, case: Case) -> tuple[Callable[[], object], Callable[[], None]] | None:
+def prepare(system: Any, case: Case) -> Prepared | None:
     """Return the call to be timed, already seen to be right, and what to do afterwards.
 
     None if the system has no such operation.
     """
     count, rank, size = case.bytes // 8, system.rank, system.size
-
-    def nothing() -> None: ...
-
     if case.operation == "barrier":
         return system.barrier, nothing
     if case.operation == "allreduce":
@@ -161,19 +87,30 @@ def prepare(system: Any, case: Case) -> tuple[Callable[[], object], Callable[[],
         require(case, buf, np.arange(float(count)))
         return call, nothing
     counts = [count // size + (one < count % size) for one in range(size)]
-    send = np.full(counts[rank], rank + 1.0)
+    return prepare_gather(system, case, counts)
+
+
+def prepare_gather(system: Any, case: Case, counts: list[int]) -> Prepared | None:
+    send = np.full(counts[system.rank], system.rank + 1.0)
+    expected = np.repeat(np.arange(1.0, system.size + 1), counts)
     if case.operation == "allgatherv":
-        recv = np.full(count, np.nan)
+        recv = np.full(sum(counts), np.nan)
         call = system.allgatherv(send, recv, counts)
+        if call is None:
+            return None
         call()
-        require(case, recv, np.repeat(np.arange(1.0, size + 1), counts))
+        require(case, recv, expected)
         return call, nothing
-    if not hasattr(system, "zero_copy_gather"):
+    gather = system.zero_copy_gather(send, counts) if hasattr(system, "zero_copy_gather") else None
+    if gather is None:
         return None
-    call, release = system.zero_copy_gather(send, counts)
-    require(case, call(), np.repeat(np.arange(1.0, size + 1), counts))
+    call, release = gather
+    require(case, call(), expected)
     system.barrier()  # nobody writes again before everybody has looked
     return call, release
+
+
+def nothing() -> None: ...
 
 
 def require(case: Case, actual: Any, expected: Any) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 from xml.sax.saxutils import escape
 
-from _systems import is_ours
+from _systems import in_order, is_ours
 from harness import show_bytes
 
-LEFT, WIDTH, RIGHT = 190, 560, 60
+LEFT, WIDTH, RIGHT = 190, 560, 70
 BAR, GAP, HEAD = 9, 9, 64
 MOST = 2.5  # longer bars are cut there, and say so
-OURS, OTHERS = "#b5651d", ("#8795a1", "#bcc5cc")
+OURS, OTHERS = ("#b5651d", "#dba97b"), ("#8795a1", "#bcc5cc", "#5d6b77", "#9db8d3")
 STYLE = "font: 12px sans-serif; fill: #333"
 
 
@@ -31,16 +31,17 @@ def draw(groups: list[dict[str, Any]]) -> str:
 
 
 def _draw_group(parts: list[str], group: dict[str, Any], top: float) -> float:
-    labels = sorted({label for row in group["rows"] for label in row["systems"]}, key=_ours_first)
-    peers = [label for label in labels if not is_ours(label)]
-    colours = dict(zip(peers, OTHERS, strict=False))
+    labels = in_order({label for row in group["rows"] for label in row["systems"]})
+    ours = [label for label in labels if is_ours(label)]
+    others = labels[len(ours) :]
+    colours = dict(zip(ours, OURS, strict=False)) | dict(zip(others, OTHERS, strict=False))
     title = f"{group['ranks']} ranks: time over that of the fastest MPI (shorter is better)"
     parts.append(_text(10, top + 22, title, "font-weight: bold"))
     for index, label in enumerate(labels):
-        x = 10 + 130 * index
-        parts.append(_bar(x, top + 34, 12, colours.get(label, OURS)))
+        x = 10 + 115 * index
+        parts.append(_bar(x, top + 34, 12, colours[label]))
         parts.append(_text(x + 17, top + 43, label))
-    parts.append(_text(10 + 130 * len(labels), top + 43, "┃ our target"))
+    parts.append(_text(10 + 115 * len(labels), top + 43, "┃ our target"))
     begin = y = top + HEAD
     for row in group["rows"]:
         if row["fastest_mpi_s"] is not None:
@@ -56,20 +57,16 @@ def _draw_row(
     for label in labels:
         ratio = row["systems"][label]["best_s"] / row["fastest_mpi_s"]
         length = WIDTH * min(ratio, MOST) / MOST
-        parts.append(_bar(LEFT, y, length, colours.get(label, OURS)))
+        parts.append(_bar(LEFT, y, length, colours[label]))
         if is_ours(label) or ratio > MOST:
-            words = f"{ratio:.2f}" + (" (cut)" if ratio > MOST else "")
+            words = f"{ratio:.2f}" if ratio <= MOST else f"{ratio:.1f} (cut)"
             parts.append(_text(LEFT + length + 4, y + BAR - 1, words, "font-size: 10px"))
-        if is_ours(label) and row["target"] is not None:
+        if label == labels[0] and is_ours(label) and row["target"] is not None:
             parts.append(_line(LEFT + WIDTH * row["target"] / MOST, y - 3, y + BAR + 2, 'stroke="black"'))
         y += BAR
     name = f"{row['operation']} {show_bytes(row['bytes']) if row['bytes'] else ''}"
     parts.append(_text(LEFT - 8, (top + y) / 2 + 4, name, "text-anchor: end"))
     return y + GAP
-
-
-def _ours_first(label: str) -> tuple[bool, str]:
-    return not is_ours(label), label
 
 
 def _bar(x: float, y: float, length: float, colour: str) -> str:

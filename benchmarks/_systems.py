@@ -9,18 +9,21 @@ import importlib.metadata
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import _certificates
 from harness import BUILD, HERE, usable_cpus
 
 PROGRAM = HERE / "_comm_program.py"
-PEERS = BUILD / "peers"
+REPORT = "report.json"
+ENVIRONMENTS = BUILD / "peers"
 TIMEOUT_S = 300.0
 # A launcher above us, or a group we are part of, must not be taken for the one to be started.
 FOREIGN = ("COBRE_", "OMPI_", "PMI_", "PMIX_", "PRTE_", "HYDRA_", "MPI", "SLURM_")
@@ -30,75 +33,153 @@ class SystemFailed(Exception):
     """A system cannot be installed or did not finish; the benchmark goes on without it."""
 
 
-class Mpi:
-    """mpi4py over an MPI library, both from wheels, in an environment of their own."""
+# The systems
 
-    def __init__(self, name: str, label: str, binding: Sequence[str], oversubscribed: Sequence[str]) -> None:
-        self.name, self.label = name, label
-        self._binding, self._oversubscribed = binding, oversubscribed
+
+class _Wheels:
+    """An environment made from wheels; peers that need the same one share it."""
+
+    def __init__(self, name: str, *packages: str) -> None:
+        self.bin, self._complete = ENVIRONMENTS / name / "bin", ENVIRONMENTS / name / "complete"
+        self._packages = packages
 
     def install(self) -> None:
-        """Make the environment, once; with our NumPy, so that only the MPI differs."""
-        home, complete = PEERS / self.name, PEERS / self.name / "complete"
-        if complete.exists():
+        """Make the environment, once; with our NumPy, so that only the system under test differs."""
+        if self._complete.exists():
             return
-        numpy = f"numpy=={importlib.metadata.version('numpy')}"
-        packages = ["mpi4py", self.name, numpy]
+        packages = [*self._packages, f"numpy=={importlib.metadata.version('numpy')}"]
         try:
-            _run([sys.executable, "-m", "venv", "--clear", str(home)])
-            _run([str(home / "bin/python"), "-m", "pip", "install", "--quiet", *packages])
+            _run([sys.executable, "-m", "venv", "--clear", str(self.bin.parent)])
+            _run([str(self.bin / "python"), "-m", "pip", "install", "--quiet", *packages])
         except (OSError, subprocess.SubprocessError) as failure:
             said = getattr(failure, "stderr", None) or str(failure)
             raise SystemFailed(f"pip install {' '.join(packages)} failed: {_tail(said)}") from failure
-        complete.touch()
+        self._complete.touch()
+
+
+class Mpi:
+    """mpi4py over an MPI library, whose own variables can force it onto a transport."""
+
+    def __init__(self, label: str, library: str, **variables: str) -> None:
+        self.label = label
+        self._library, self._variables = library, variables
+        self._wheels = _Wheels(library, "mpi4py", library)
+
+    def install(self) -> None:
+        self._wheels.install()
 
     def run(self, ranks: int, arguments: Sequence[str]) -> dict[str, Any]:
         """Run the program once; return rank 0's report."""
-        enough = ranks <= usable_cpus()
-        options = [*(self._binding if enough else self._oversubscribed), "-n", str(ranks)]
-        if self.name == "openmpi" and os.geteuid() == 0:
-            options.append("--allow-run-as-root")
-        home = PEERS / self.name / "bin"
+        launch = [str(self._wheels.bin / "mpiexec"), *self._placement(ranks), "-n", str(ranks)]
         with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "report.json"
-            program = [str(home / "python"), str(PROGRAM), "--adapter", "mpi", "--out", str(out), *arguments]
-            return _finish([([str(home / "mpiexec"), *options, *program], {})], out)
+            program = _program(self._wheels.bin / "python", "mpi", folder, arguments)
+            return _finish([(launch + program, self._variables)], folder)
+
+    def _placement(self, ranks: int) -> list[str]:
+        if self._library == "mpich":
+            return ["-bind-to", "core"] if ranks <= usable_cpus() else []
+        # Open MPI yields by itself when it knows that there are more ranks than cores.
+        placement = ["--bind-to", "core"] if ranks <= usable_cpus() else ["--oversubscribe"]
+        return placement + ["--allow-run-as-root"] * (os.geteuid() == 0)
+
+
+class Gloo:
+    """torch.distributed over gloo, which has no launcher that we need."""
+
+    label = "gloo"
+
+    def __init__(self) -> None:
+        self._wheels = _Wheels("gloo", "torch==2.13.0")  # its wheel for the CPU is enough
+
+    def install(self) -> None:
+        self._wheels.install()
+
+    def run(self, ranks: int, arguments: Sequence[str]) -> dict[str, Any]:
+        """Run the program once; return rank 0's report."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = _program(self._wheels.bin / "python", "gloo", folder, arguments)
+            group = {
+                "WORLD_SIZE": str(ranks),
+                "MEETING_PLACE": f"file://{folder}/ranks",
+                "GLOO_SOCKET_IFNAME": LOOPBACK,
+            }
+            return _finish([(program, group | {"RANK": str(rank)}) for rank in range(ranks)], folder)
 
 
 class Cobre:
     """This package, over one of its backends."""
 
-    name = "cobre"
-
-    def __init__(self, backend: str) -> None:
-        self.backend = backend
+    def __init__(self, backend: str, variables: Mapping[str, str] | None = None) -> None:
         self.label = f"cobre {backend}"
+        self._backend, self._variables = backend, dict(variables or {})
 
     def install(self) -> None:
         """See that the backend can run here."""
         from cobre.comm import available_backends  # noqa: PLC0415  a peers-only run does without
 
-        status = available_backends().get(self.backend)
+        status = available_backends().get(self._backend)
         if status is None or not status.available:
-            raise SystemFailed(status.reason if status else f"there is no backend called {self.backend!r}")
+            raise SystemFailed(status.reason if status else f"there is no backend called {self._backend!r}")
 
     def run(self, ranks: int, arguments: Sequence[str]) -> dict[str, Any]:
         """Run the program once; return rank 0's report."""
+        launch = [sys.executable, "-m", "cobre", "launch", "-n", str(ranks), "--backend", self._backend, "--"]
         with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "report.json"
-            program = [sys.executable, str(PROGRAM), "--adapter", "cobre", "--out", str(out), *arguments]
-            launch = [
-                sys.executable,
-                "-m",
-                "cobre",
-                "launch",
-                "-n",
-                str(ranks),
-                "--backend",
-                self.backend,
-                "--",
-            ]
-            return _finish([(launch + program, {})], out)
+            program = _program(sys.executable, "cobre", folder, arguments)
+            return _finish([(launch + program, self._variables)], folder)
+
+
+class CobreTls(Cobre):
+    """The same with TLS between the ranks; its certificates last as long as this object."""
+
+    def __init__(self, backend: str, variables: Mapping[str, str] | None = None) -> None:
+        super().__init__(backend, variables)
+        self.label += "+tls"
+        self._folder = tempfile.TemporaryDirectory()
+
+    def install(self) -> None:
+        """See that the backend can run here, and make the certificates."""
+        super().install()
+        try:
+            self._variables |= _certificates.make(Path(self._folder.name))
+        except (OSError, subprocess.SubprocessError) as failure:
+            said = getattr(failure, "stderr", None) or str(failure)
+            raise SystemFailed(f"openssl could not make certificates: {_tail(said)}") from failure
+
+
+LOOPBACK = next((name for _, name in socket.if_nameindex() if name.startswith("lo")), "lo")
+
+# Who stands beside us, by the transport that all use. UCX takes no loopback interface; it takes the address
+# of another one, which the kernel routes through loopback all the same.
+PEERS: dict[str, dict[str, Mpi | Gloo]] = {
+    "shm": {"openmpi": Mpi("Open MPI", "openmpi"), "mpich": Mpi("MPICH", "mpich")},
+    "tcp": {
+        "openmpi": Mpi(
+            "Open MPI",
+            "openmpi",
+            OMPI_MCA_pml="ob1",
+            OMPI_MCA_btl="tcp,self",
+            OMPI_MCA_btl_tcp_if_include=LOOPBACK,
+            OMPI_MCA_coll="^sm",
+        ),
+        "mpich-ofi": Mpi(
+            "MPICH ofi",
+            "mpich",
+            MPIR_CVAR_NOLOCAL="1",
+            MPIR_CVAR_CH4_NETMOD="ofi",
+            FI_PROVIDER="tcp",
+            FI_TCP_IFACE=LOOPBACK,
+        ),
+        "mpich-ucx": Mpi(
+            "MPICH ucx",
+            "mpich",
+            MPIR_CVAR_NOLOCAL="1",
+            MPIR_CVAR_CH4_NETMOD="ucx",
+            UCX_TLS="tcp,self",
+        ),
+        "gloo": Gloo(),
+    },
+}
 
 
 def is_ours(label: str) -> bool:
@@ -106,17 +187,29 @@ def is_ours(label: str) -> bool:
     return label.startswith("cobre ")
 
 
-MPI_PEERS = {
-    # Open MPI binds by itself when there are cores enough, and yields by itself when there are not.
-    "openmpi": Mpi("openmpi", "Open MPI", ["--bind-to", "core"], ["--oversubscribe"]),
-    "mpich": Mpi("mpich", "MPICH", ["-bind-to", "core"], []),
-}
+def is_mpi(label: str) -> bool:
+    """Say whether a label is that of an MPI library."""
+    return not is_ours(label) and label != Gloo.label
 
 
-def _finish(commands: list[tuple[list[str], dict[str, str]]], out: Path) -> dict[str, Any]:
+def in_order(labels: set[str]) -> list[str]:
+    """Return the labels as tables and charts show them: ours, MPI, the rest."""
+    return sorted(labels, key=lambda label: (not is_ours(label), not is_mpi(label), label))
+
+
+# Their processes
+
+
+def _program(python: Path | str, adapter: str, folder: str, arguments: Sequence[str]) -> list[str]:
+    report = str(Path(folder) / REPORT)
+    return [str(python), str(PROGRAM), "--adapter", adapter, "--out", report, *arguments]
+
+
+def _finish(commands: list[tuple[list[str], dict[str, str]]], folder: str) -> dict[str, Any]:
     """Start the processes, wait for all, and end those that are left when one fails or time is up."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     environment["OMP_NUM_THREADS"] = "1"
+    out = Path(folder) / REPORT
     with tempfile.TemporaryFile("w+") as log:
         started = [
             subprocess.Popen(

@@ -27,6 +27,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 BUILD = HERE.parent / "build"
+TABLE_WIDTH = 170  # what the widest table needs; what does not fit, Rich would cut
 
 
 # Timing

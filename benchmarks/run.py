@@ -11,7 +11,7 @@ from importlib import import_module
 import harness
 from rich.console import Console
 
-NAMES = ("local_overhead", "reduce", "launch", "comm")
+NAMES = ("local_overhead", "reduce", "launch", "comm", "comm_tcp")
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=NAMES, help="run this one; may be repeated")
     options = parser.parse_args()
     console = Console()
-    console.width = max(console.width, 110)  # a table that wraps cannot be read
+    console.width = max(console.width, harness.TABLE_WIDTH)  # a table that wraps cannot be read
     for name in options.only or NAMES:
         console.rule(name)
         benchmark = import_module(name)
