@@ -5,7 +5,12 @@ import pytest
 from cobre.comm import MissingConfiguration, ShmConfig, TcpConfig
 
 SHM = {"COBRE_SHM_NAME": "/cobre-42", "COBRE_SHM_RANK": "1", "COBRE_SHM_SIZE": "4"}
-TCP = {"COBRE_TCP_COORDINATOR": "node-1", "COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "4"}
+TCP = {
+    "COBRE_TCP_COORDINATOR": "node-1",
+    "COBRE_TCP_RANK": "1",
+    "COBRE_TCP_SIZE": "4",
+    "COBRE_TCP_SECRET": "whisper",
+}
 
 
 def test_shm_reads_its_variables():
@@ -22,13 +27,59 @@ def test_tcp_reads_its_variables_and_has_the_documented_defaults():
         bind_addr="0.0.0.0",
         timeout_s=60,
         connect_timeout_ms=30000,
-        secret=None,
+        secret="whisper",
         secret_file=None,
+        topology="auto",
+        tls_cert=None,
+        tls_key=None,
+        tls_ca=None,
     )
 
 
+@pytest.mark.parametrize("host", ["node-1", "0.0.0.0", "::", "192.0.2.1", "127.0.0.1.example"])
+@pytest.mark.parametrize("rank", [0, 1])
+def test_beyond_loopback_a_missing_secret_is_an_error(rank, host):
+    with pytest.raises(MissingConfiguration) as raised:
+        TcpConfig(rank, 2, coordinator=host if rank else None, bind_addr="127.0.0.1" if rank else host)
+    assert raised.value.variables == ("TcpConfig.secret",)
+    assert f"because {host} is reached from other machines too" in str(raised.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_on_loopback_there_need_be_no_secret(host):
+    assert TcpConfig(0, 2, bind_addr=host).key() == b""
+    assert TcpConfig(1, 2, coordinator=host).key() == b""
+    assert TcpConfig(0, 1).key() == b""  # nobody else takes part
+
+
+def test_the_secret_may_come_from_a_file_that_only_its_owner_reads(tmp_path):
+    file = tmp_path / "secret"
+    file.write_text("whisper\n")
+    config = TcpConfig(0, 2, secret_file=str(file))
+    file.chmod(0o600)
+    assert config.key() == b"whisper"
+    for mode in (0o640, 0o604, 0o620):
+        file.chmod(mode)
+        with pytest.raises(MissingConfiguration, match=r"others can read it.*only its owner can read"):
+            config.key()
+    file.chmod(0o600)
+    file.write_text("\n")
+    with pytest.raises(MissingConfiguration, match="it is empty"):
+        config.key()
+    file.unlink()
+    with pytest.raises(MissingConfiguration, match="No such file"):
+        config.key()
+
+
+def test_certificates_come_all_three_or_not_at_all():
+    with pytest.raises(MissingConfiguration) as raised:
+        TcpConfig.from_env({**TCP, "COBRE_TCP_TLS_KEY": "rank.key"})
+    assert raised.value.variables == ("COBRE_TCP_TLS_CERT", "COBRE_TCP_TLS_CA")
+
+
 def test_rank_zero_of_tcp_needs_no_coordinator():
-    assert TcpConfig.from_env({"COBRE_TCP_RANK": "0", "COBRE_TCP_SIZE": "2"}).coordinator is None
+    rank_0 = {"COBRE_TCP_RANK": "0", "COBRE_TCP_SIZE": "2", "COBRE_TCP_SECRET": "whisper"}
+    assert TcpConfig.from_env(rank_0).coordinator is None
     with pytest.raises(MissingConfiguration, match="COBRE_TCP_COORDINATOR is not set") as raised:
         TcpConfig.from_env({"COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "2"})
     assert raised.value.variables == ("COBRE_TCP_COORDINATOR",)

@@ -72,7 +72,7 @@ def _rank(variable: str) -> Setting:
 
 
 def _size(variable: str) -> Setting:
-    return _whole(variable, "the number of ranks, a whole number from 1 on", "4", least=1)
+    return _whole(variable, "the number of ranks, a whole number from 1 to 65535", "4", 1, 65535)
 
 
 _HOST = r"\S+"
@@ -287,7 +287,8 @@ class TcpConfig(_Settings):
             complain("secret_file", expected, values["secret_file"], "to leave it unset")
         host = coordinator if rank else values.get("bind_addr", cls.bind_addr)
         unsecured = values.get("secret") is None and values.get("secret_file") is None
-        if unsecured and rank is not None and host is not None and not re.fullmatch(_LOOPBACK, host):
+        alone = values.get("size") == 1
+        if unsecured and not alone and rank is not None and host and not re.fullmatch(_LOOPBACK, host):
             expected = f"the group's secret, because {host} is reached from other machines too"
             complain("secret", expected, None, "the output of openssl rand -hex 32")
         tls = ("tls_cert", "tls_key", "tls_ca")
