@@ -72,6 +72,7 @@ class Group {
   void expect_from(Link& link, Tag tag, const Incoming& piece);
   void gather_at_hub(std::byte* recv, std::span<const Part> parts);
   void gather_from_hub(const std::byte* send, std::byte* recv, std::span<const Part> parts);
+  void broadcast_by_shares(std::byte* buf, std::size_t bytes);
   struct Reduction;
   template <class Progress>
   void run(Progress&& progress);
