@@ -125,6 +125,16 @@ def test_the_table_of_variables_has_every_setting():
     assert rows.keys() - declared.keys() == {BACKEND_VARIABLE, *FOR_TESTS}
 
 
+SNIPPETS = [page for page in (ROOT / "examples" / "several_machines").iterdir() if page.is_file()]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SNIPPETS], ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_variable_is_named_that_does_not_exist(page):
+    known = _rows((DOCS / "reference" / "environment.md").read_text()).keys()
+    named = set(re.findall(r"\bCOBRE_[A-Z_]*[A-Z]\b(?!_?\*)", page.read_text()))
+    assert named <= known
+
+
 def test_the_variables_of_launchers_are_listed():
     text = (DOCS / "reference" / "environment.md").read_text()
     assert [name for name in MPI_LAUNCHER_VARIABLES if f"`{name}`" not in text] == []
