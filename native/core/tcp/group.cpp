@@ -45,7 +45,7 @@ Group::Group(std::uint32_t rank, Names names, std::vector<Connection> control, s
   direct_ = size_ == 2;
   // With a core for everybody, looking costs little and saves the time of being woken. Otherwise the one
   // we wait for may need this very core.
-  const bool crowded = static_cast<int>(size_) > comm::usable_cores();
+  const bool crowded = static_cast<int>(options_.ranks_here) > comm::usable_cores();
   spins_ = crowded || options_.relayed ? 1 : 100;
 }
 

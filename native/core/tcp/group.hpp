@@ -40,6 +40,7 @@ class Group {
   struct Options {
     std::chrono::duration<double> timeout{60.0};
     comm::WaitHooks hooks;
+    std::uint32_t ranks_here = 1;  // on this machine, which have its cores between them
     /// Whether bytes come and go through another thread of this process, which must not be kept waiting.
     bool relayed = false;
   };

@@ -69,6 +69,10 @@ class Membership:
         alone = len({member.host for member in self.members}) == 1
         return [f"pid {one.pid}" if alone else f"pid {one.pid} on {one.host}" for one in self.members]
 
+    def ranks_beside(self, rank: int) -> int:
+        """How many ranks share the machine of this one, itself included."""
+        return sum(member.host == self.members[rank].host for member in self.members)
+
 
 def connect_to_group(config: TcpConfig, secret: bytes, tls: Tls | None) -> Membership:
     """Meet the other ranks. Raises `InitializationFailed` in words."""
@@ -156,10 +160,9 @@ class _Host:
 
     def _complete(self) -> Membership:
         config, ranks = self._config, range(1, self._config.size)
-        own = self._control[1].connection.getsockname() if not self._tls else ()
-        members = [Member(os.getpid(), own[0] if own else config.bind_addr, 0, "")]
+        members = [Member(os.getpid(), self._control[1].here, 0, "")]
         for rank in ranks:
-            hello, _, address = self._control[rank]
+            hello, address = self._control[rank].hello, self._control[rank].address
             members.append(Member(hello.pid, address, hello.port, hello.member.hex()))
         offers = [rank for rank in ranks if members[rank].port]
         direct = config.topology != "star" and config.size > 2 and len(offers) == len(ranks)
@@ -216,6 +219,8 @@ class _Visitor:
             membership.control[0], membership.data[0] = control, data
             if membership.direct:
                 self._connect_directly(membership)
+            elif config.topology == "direct" and config.size > 2:
+                raise InitializationFailed("tcp", "another rank does not accept direct connections")
         except BaseException:
             self._cleanup.close()
             raise
@@ -225,7 +230,7 @@ class _Visitor:
 
     def _knock(self, address: tuple[str, int], channel: int, deadline: float) -> socket.socket:
         """Connect and be let in; try again until the deadline as long as nobody is there."""
-        pause, where = 0.005, f"{address[0]} port {address[1]}"
+        begun, pause, where = time.monotonic(), 0.005, f"{address[0]} port {address[1]}"
         while True:
             try:
                 return self._introduced(address, channel, deadline)
@@ -236,10 +241,18 @@ class _Visitor:
             except OSError as exc:
                 problem = exc.strerror or str(exc)
             if time.monotonic() + pause >= deadline:
-                patience = f"{self._config.connect_timeout_ms / 1000:g} s"
-                raise InitializationFailed("tcp", f"cannot reach {where} within {patience}: {problem}")
+                raise InitializationFailed(
+                    "tcp", f"cannot reach {where} within {deadline - begun:.3g} s: {problem}{self._tls_hint}"
+                )
             time.sleep(pause)
             pause = min(2 * pause, 0.5)
+
+    @property
+    def _tls_hint(self) -> str:
+        """What to look at when a connection with TLS does not come about: the other side says nothing."""
+        if self._tls is None:
+            return ""
+        return "; with TLS on, see that all ranks use it and that COBRE_TCP_TLS_CA has signed their certificates"
 
     def _introduced(self, address: tuple[str, int], channel: int, deadline: float) -> socket.socket:
         connection = socket.create_connection(address, max(0.01, deadline - time.monotonic()))
@@ -295,11 +308,12 @@ class _Visitor:
                 guest = self._door.next_guest(deadline - time.monotonic())
                 if guest is None:
                     absent = sorted(set(range(1, size)) - {rank} - set(membership.direct_links))
-                    raise InitializationFailed("tcp", f"not connected directly: {absent}")
+                    numbers = ", ".join(str(one) for one in absent)
+                    raise InitializationFailed("tcp", f"ranks that did not come to rank {rank}: {numbers}")
                 membership.direct_links[guest.hello.rank] = guest.connection
                 self._cleanup.callback(guest.connection.close)
         except (InitializationFailed, Refusal) as exc:
-            membership.direct_problem = str(exc)
+            membership.direct_problem = exc.message if isinstance(exc, InitializationFailed) else str(exc)
 
 
 def _incompatible(who: str, hello: Hello) -> str | None:

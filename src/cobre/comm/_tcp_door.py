@@ -6,6 +6,7 @@ import errno
 import queue
 import select
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -27,7 +28,8 @@ class Guest(NamedTuple):
 
     hello: Hello
     connection: socket.socket
-    address: str
+    address: str  # of its machine
+    here: str  # of this machine, as it knows it
 
 
 class Door:
@@ -123,17 +125,18 @@ class Door:
         plain = None
         try:
             prepare(connection)
+            here = str(connection.getsockname()[0])
             connection.settimeout(PROOF_SECONDS)
             plain = self._tls.secure(connection, deadline) if self._tls else connection
             hello = greet(plain, self._secret, deadline, self._objection)
             with self._lock:
                 self._pending.pop(connection)
             plain.setblocking(True)
-            self._found.put(Guest(hello, plain, address))
+            self._found.put(Guest(hello, plain, address, here))
         except Exception as problem:  # noqa: BLE001  whatever a stranger's bytes bring about, it ends here
             if isinstance(problem, Refusal):
                 self._found.put(problem)
-            elif isinstance(problem, Stranger):
+            elif isinstance(problem, (Stranger, ssl.SSLError)):
                 self.strangers += 1
             with self._lock:
                 self._pending.pop(connection, None)
