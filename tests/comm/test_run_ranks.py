@@ -175,7 +175,7 @@ def test_a_backend_that_cannot_start_ranks_says_so(nothing_starts):
     with pytest.raises(InvalidBackend):
         run_ranks(rank_bodies.who, 2, backend="sockets")
     with pytest.raises(BackendNotAvailable):
-        run_ranks(rank_bodies.who, 2, backend="tcp")
+        run_ranks(rank_bodies.who, 2, backend="mpi")
 
 
 def test_fork_is_refused_with_the_reason(nothing_starts):

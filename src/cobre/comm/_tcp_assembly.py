@@ -252,7 +252,7 @@ class _Visitor:
         """What to look at when a connection with TLS does not come about: the other side says nothing."""
         if self._tls is None:
             return ""
-        return "; with TLS on, see that all ranks use it and that COBRE_TCP_TLS_CA has signed their certificates"
+        return "; with TLS, see that all ranks use it and that COBRE_TCP_TLS_CA has signed their certificates"
 
     def _introduced(self, address: tuple[str, int], channel: int, deadline: float) -> socket.socket:
         connection = socket.create_connection(address, max(0.01, deadline - time.monotonic()))
