@@ -1,6 +1,7 @@
 """Who a tcp group lets in while it assembles: strangers count for nothing, ranks that disagree are told."""
 
 import contextlib
+import json
 import os
 import socket
 import time
@@ -10,7 +11,7 @@ import pytest
 
 from cobre.comm import InitializationFailed
 from tests.comm import tcp_peer
-from tests.comm.tcp_peer import CONTROL, DATA, REFUSED, WRONG_PROOF, Channel, Hello, Refused
+from tests.comm.tcp_peer import CONTROL, DATA, REFUSED, WRONG_PROOF, Channel, Frame, Hello, Refused
 from tests.comm.tcp_ranks import PID, SECRET, join
 
 #: What a stranger sends, and how long it is: never enough to be heard out.
@@ -43,8 +44,9 @@ def connect(port, hello, secret=SECRET):
 def test_a_stranger_is_closed_and_the_group_assembles(port, start, greeting):
     real = start(0, 2)
     with contextlib.closing(Channel(reach(port))) as stranger:
-        stranger.write(GREETINGS[greeting])
-        stranger.socket.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # it may be closed already
+            stranger.write(GREETINGS[greeting])
+            stranger.socket.shutdown(socket.SHUT_WR)
         assert_closed(stranger)
     with join(port, 1, 2) as peer:
         finish(peer)
@@ -187,3 +189,60 @@ def test_a_rank_0_that_cannot_prove_itself_is_not_believed(listener, start, stat
     told = real.failure(InitializationFailed)
     assert "secret" in told
     assert "go away" not in told
+
+
+#: Payloads of a begin that must not begin anything. The right one has a topology and two members.
+MEMBER = {"pid": 1, "host": "127.0.0.1", "port": 0, "member": ""}
+NO_BEGINNINGS = {
+    "nothing": b"",
+    "no text": b"\xff\xfe",
+    "no JSON": b"{",
+    "deep JSON": b"[" * 100_000,
+    "a list": b"[]",
+    "no members": {"topology": "star"},
+    "too few members": {"topology": "star", "members": [MEMBER]},
+    "too many members": {"topology": "star", "members": [MEMBER] * 3},
+    "members that are none": {"topology": "star", "members": [1, 2]},
+    "members with more fields": {"topology": "star", "members": [{**MEMBER, "name": "x"}] * 2},
+    "members of other types": {"topology": "star", "members": [{**MEMBER, "pid": "1"}] * 2},
+    "another topology": {"topology": "ring", "members": [MEMBER] * 2},
+    "direct for two": {"topology": "direct", "members": [MEMBER] * 2},
+}
+
+
+@pytest.mark.parametrize("case", NO_BEGINNINGS)
+def test_a_begin_that_is_none_begins_nothing(listener, start, case):
+    """From a rank 0 that holds the secret: never anything but the documented error."""
+    payload = NO_BEGINNINGS[case]
+    if not isinstance(payload, bytes):
+        payload = json.dumps(payload).encode()
+    real = start(1, 2, port=listener.getsockname()[1])
+    begin = Frame(tcp_peer.BEGIN, payload=payload).pack()
+    with tcp_peer.coordinate(listener, SECRET, PID, lambda right: begin):
+        assert "no beginning of this group" in real.failure(InitializationFailed)
+
+
+@pytest.mark.parametrize("begin", [b"cbrg" + bytes(52), tcp_peer.header(Frame(tcp_peer.BEGIN), 2**62)])
+def test_a_frame_that_is_no_begin_begins_nothing(listener, start, begin):
+    real = start(1, 2, port=listener.getsockname()[1])
+    with tcp_peer.coordinate(listener, SECRET, PID, lambda right: begin):
+        assert "no beginning of this group" in real.failure(InitializationFailed)
+
+
+def test_an_abort_instead_of_a_begin_is_passed_on(listener, start):
+    real = start(1, 2, port=listener.getsockname()[1])
+    abort = Frame(tcp_peer.ABORT, payload="no room for élan".encode()).pack()
+    with tcp_peer.coordinate(listener, SECRET, PID, lambda right: abort):
+        assert "no room for élan" in real.failure(InitializationFailed)
+
+
+def test_a_rank_that_lost_its_connection_may_come_again(port, start):
+    """The same process, which has not heard the verdict; another one would be a second rank 1."""
+    real = start(0, 2)
+    hello = a_hello()
+    with contextlib.closing(connect(port, hello)):
+        control = connect(port, replace(hello, nonce=os.urandom(32)))
+        data = connect(port, replace(hello, channel=DATA, nonce=os.urandom(32)))
+        with tcp_peer.begun(tcp_peer.Rank(1, 2, control, data, hello.member)) as peer:
+            finish(peer)
+    real.result()
