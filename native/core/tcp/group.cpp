@@ -207,7 +207,9 @@ std::string Group::own_words(const Said& said) const {
     case Kind::malformed:
       return name_of(names_, peer) + " sent " + said.text;
     case Kind::disagreement: {
-      const comm::RankAndCall calls[] = {{rank_, call_}, {peer, said.statement.peer_call}};
+      if (said.statement.peer_call == call_) return out_of_step(names_, rank_, sequence_, said.statement);
+      comm::RankAndCall calls[] = {{rank_, call_}, {peer, said.statement.peer_call}};
+      if (peer < rank_) std::swap(calls[0], calls[1]);
       return "the ranks disagree: " + comm::who_called_what(calls);
     }
     default:

@@ -41,6 +41,7 @@ SLACK_SECONDS = 1.0
 _FRAME = struct.Struct("=4sB3xQ40x")  # the header of a frame, as far as control frames use it
 _BEGIN, _ABORT = 16, 20
 _MOST_BEGIN_BYTES = 16 << 20
+_NO_BEGINNING = "rank 0 sent something that is no beginning of this group"
 
 
 class Member(NamedTuple):
@@ -99,7 +100,8 @@ class _Host:
         listener = listen(config.bind_addr, config.port)
         try:
             with closing(Door(listener, self._secret, self._objection, self._tls)) as door:
-                while len(self._data) < config.size - 1:
+                # Both, because a rank's second connection may be through the door before its first.
+                while min(len(self._control), len(self._data)) < config.size - 1:
                     left = deadline - time.monotonic()
                     if left <= 0:
                         raise InitializationFailed("tcp", self._missing(door.strangers))
@@ -128,10 +130,12 @@ class _Host:
         """Say whether somebody else is that rank already; otherwise it is this one from now on."""
         with self._lock:
             known = self._expected.get(hello.rank)
-            if hello.channel == CONTROL and hello.rank != 0 and not known:
+            same = known is not None and known.member == hello.member
+            # The same process comes again if its connection broke before it heard the verdict.
+            if hello.channel == CONTROL and hello.rank != 0 and (same or not known):
                 self._expected[hello.rank] = hello
                 return None
-        if hello.channel == DATA and known and known.member == hello.member:
+        if hello.channel == DATA and same:
             return None
         if hello.rank != 0 and not known:
             return f"{who} opened its connections in the wrong order"
@@ -142,10 +146,11 @@ class _Host:
     def _welcome(self, guest: Guest | None) -> None:
         if guest is None:
             self._forget_who_left()
-        elif guest.hello.channel == CONTROL:
-            self._control[guest.hello.rank] = guest
-        else:
-            self._data[guest.hello.rank] = guest
+            return
+        guests = self._control if guest.hello.channel == CONTROL else self._data
+        if replaced := guests.pop(guest.hello.rank, None):
+            replaced.connection.close()
+        guests[guest.hello.rank] = guest
 
     def _forget_who_left(self) -> None:
         """A rank that ends before the group is complete may be started again."""
@@ -215,7 +220,7 @@ class _Visitor:
             deadline = time.monotonic() + patience
             control = self._knock(rank_0, CONTROL, deadline)
             data = self._knock(rank_0, DATA, deadline)
-            membership = _read_begin(control, time.monotonic() + patience + SLACK_SECONDS)
+            membership = _read_begin(control, config.size, time.monotonic() + patience + SLACK_SECONDS)
             membership.control[0], membership.data[0] = control, data
             if membership.direct:
                 self._connect_directly(membership)
@@ -295,7 +300,8 @@ class _Visitor:
 
     def _connect_directly(self, membership: Membership) -> None:
         """Connect with all ranks but 0: the higher one comes to the lower one's door."""
-        assert self._door  # noqa: S101  rank 0 has counted on it
+        if not self._door:  # then rank 0 cannot have counted on it
+            raise InitializationFailed("tcp", _NO_BEGINNING)
         rank, size, members = self._config.rank, self._config.size, membership.members
         deadline = time.monotonic() + min(DIRECT_SECONDS, self._config.timeout_s / 2)
         self._allowed = {higher: members[higher].member for higher in range(rank + 1, size)}
@@ -312,8 +318,9 @@ class _Visitor:
                     raise InitializationFailed("tcp", f"ranks that did not come to rank {rank}: {numbers}")
                 membership.direct_links[guest.hello.rank] = guest.connection
                 self._cleanup.callback(guest.connection.close)
-        except (InitializationFailed, Refusal) as exc:
-            membership.direct_problem = exc.message if isinstance(exc, InitializationFailed) else str(exc)
+        # The latter two are raised for hosts and ports that can be none.
+        except (InitializationFailed, Refusal, ValueError, OverflowError) as exc:
+            membership.direct_problem = getattr(exc, "message", str(exc))
 
 
 def _incompatible(who: str, hello: Hello) -> str | None:
@@ -344,16 +351,28 @@ def _send_frame(connection: socket.socket, tag: int, payload: bytes) -> None:
     connection.sendall(_FRAME.pack(b"cbrf", tag, len(payload)) + payload)
 
 
-def _read_begin(control: socket.socket, deadline: float) -> Membership:
+def _read_begin(control: socket.socket, size: int, deadline: float) -> Membership:
     """Wait until rank 0 says that the group is complete, or why it never will be."""
     try:
         magic, tag, length = _FRAME.unpack(receive(control, _FRAME.size, deadline))
         if magic != b"cbrf" or tag not in (_BEGIN, _ABORT) or length > _MOST_BEGIN_BYTES:
-            raise InitializationFailed("tcp", "rank 0 sent something that is no beginning of a group")
+            raise InitializationFailed("tcp", _NO_BEGINNING)
         payload = receive(control, length, deadline)
     except OSError as exc:
         raise InitializationFailed("tcp", f"rank 0 left before the group was complete: {exc}") from None
     if tag == _ABORT:
         raise InitializationFailed("tcp", payload.decode(errors="replace"))
-    message = json.loads(payload)
-    return Membership([Member(**member) for member in message["members"]], message["topology"] == "direct")
+    try:
+        message = json.loads(payload)
+        members = [Member(**member) for member in message["members"]]
+        direct = {"star": False, "direct": True}[message["topology"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InitializationFailed("tcp", _NO_BEGINNING) from None
+    if len(members) != size or not all(map(_is_whole, members)):
+        raise InitializationFailed("tcp", _NO_BEGINNING)
+    return Membership(members, direct)
+
+
+def _is_whole(member: Member) -> bool:
+    """Whether the fields of a member that came as JSON are what they should be."""
+    return [type(field) for field in member] == [int, str, int, str]

@@ -49,7 +49,8 @@ class Door:
         self._listener, self._secret, self._objection, self._tls = listener, secret, objection, tls
         self._found: queue.SimpleQueue[Guest | Refusal] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._pending: dict[socket.socket, threading.Thread] = {}  # oldest first
+        self._pending: dict[socket.socket, None] = {}  # oldest first
+        self._threads: list[threading.Thread] = []  # of these, and of some that have just ended
         self._open = True
         self.strangers = 0
         self._wake, self._woken = socket.socketpair()
@@ -85,10 +86,9 @@ class Door:
         self._listener.close()
         self._woken.close()
         with self._lock:
-            pending = dict(self._pending)
-            for connection in pending:
+            for connection in self._pending:
                 _shut(connection)
-        for thread in pending.values():
+        for thread in self._threads:
             thread.join()
         while not self._found.empty():  # whoever came in too late
             late = self._found.get()
@@ -117,7 +117,8 @@ class Door:
             with self._lock:
                 if len(self._pending) >= MOST_AT_ONCE:
                     _shut(next(iter(self._pending)))
-                self._pending[connection] = thread
+                self._pending[connection] = None
+            self._threads = [one for one in self._threads if one.is_alive()] + [thread]
             thread.start()
 
     def _admit(self, connection: socket.socket, address: str) -> None:
