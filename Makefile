@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find native -name '*.?pp') CMakeLists.txt
 CORE_TESTS := build/core-tests
+MPICH := build/mpi/mpich
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test sanitize run-core-tests lint docs bench stubs format clean
@@ -15,7 +16,7 @@ help:  ## list the targets
 demo: $(VENV)/built  ## see the product's main job
 	$(BIN)/python examples/collectives.py
 
-test: $(VENV)/built $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
+test: $(VENV)/built $(MPICH)/installed $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
 	$(CORE_TESTS)/core_tests
 	$(BIN)/python -m pytest
 
@@ -68,6 +69,11 @@ $(VENV)/built: $(VENV)/tools $(NATIVE)
 	@tools/preflight.sh $(PYTHON)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --editable .
+	@touch $@
+
+# A second MPI beside the one in $(VENV), for tests: in a folder of its own, because both bring an mpiexec.
+$(MPICH)/installed: $(VENV)/tools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --prefix $(MPICH) 'mpich>=5'
 	@touch $@
 
 $(CORE_TESTS)/built: $(VENV)/tools $(NATIVE)

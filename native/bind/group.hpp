@@ -147,20 +147,25 @@ class GroupBinding {
       Turn& turn;
       ~Leave() { turn.leave(); }
     } const leave_at_the_end{turn_};
+    if constexpr (requires { group().finalized(); }) {
+      if (group().finalized()) raise_cobre_error("InvalidCommunicator", "MPI has been finalised");
+    }
     run_in_turn(operation, bytes, collective);
   }
 
   template <class Collective>
   void run_in_turn(const char* operation, std::size_t bytes, Collective&& collective) {
     std::string what;
+    int mpi_error_class = 0;
     try {
       LazyGilRelease gil;
       gil_ = &gil;
-      if (bytes >= kReleaseGilBytes) gil.release();
+      if (bytes >= Self::kReleaseGilBytes) gil.release();
       collective();
       return;
     } catch (const comm::GroupFailure& failure) {
       what = readable(failure.what);
+      mpi_error_class = failure.mpi_error_class;
     } catch (const comm::Interrupted&) {  // the exception that a signal's handler raised is set
       turn_.finish(std::string("this communicator was finished by an interrupt in ") + operation +
                    "; create a new one");
@@ -168,7 +173,7 @@ class GroupBinding {
     }
     turn_.finish(std::string("this communicator was finished by an earlier failure in ") + operation + " (" +
                  what + "); create a new one");
-    raise_cobre_error("CollectiveFailed", operation, what);
+    raise_cobre_error("CollectiveFailed", operation, what, mpi_error_class);
   }
 
  private:

@@ -4,6 +4,7 @@
 
 namespace cobre::bind {
 void bind_comm(nanobind::module_& m);
+void bind_mpi(nanobind::module_& m);
 void bind_tcp(nanobind::module_& m);
 #if defined(__linux__)
 void bind_shm(nanobind::module_& m);
@@ -16,6 +17,7 @@ NB_MODULE(_native, m) {
   nanobind::set_leak_warnings(false);
   m.doc() = "The native core of cobre. Its functions are for the other modules of the package.";
   cobre::bind::bind_comm(m);
+  cobre::bind::bind_mpi(m);
   cobre::bind::bind_tcp(m);
 #if defined(__linux__)
   cobre::bind::bind_shm(m);

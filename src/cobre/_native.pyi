@@ -68,6 +68,38 @@ def place(part: BufferLike, whole: BufferLike, at: int) -> None:
     Copy ``part`` into ``whole`` from element ``at`` on, byte for byte, padding included.
     """
 
+class MpiGroup:
+    """One rank's end of an MPI communicator."""
+
+    def __init__(self, rank: int, size: int, module: str, comm: int, byte: int, types: Sequence[int], ops: Sequence[int], timeout_s: float, checked: bool, most_at_once: int, turn: Turn) -> None:
+        """
+        Use MPI handles as integers; `types` by element type, 0 where MPI has none; `ops` are sum, min, max.
+        """
+
+    @property
+    def finalized(self) -> bool:
+        """Whether MPI has been finalised."""
+
+    def barrier(self) -> None:
+        """Communicator.barrier, checks included."""
+
+    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None:
+        """Communicator.allgatherv, checks included."""
+
+    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None:
+        """Communicator.allreduce, checks included."""
+
+    def broadcast(self, buf: BufferLike, root: int = 0) -> None:
+        """Communicator.broadcast, checks included."""
+
+    def announce(self, operation: str, count: int, kind: str, itemsize: int, answer: BufferLike) -> None:
+        """
+        Within another operation: agree on its arguments, and give everybody rank 0's answer.
+        """
+
+    def all(self, operation: str, yes: bool) -> bool:
+        """Within another operation: whether all ranks say yes."""
+
 class TcpGroup:
     """One rank's end of a group over connected sockets."""
 

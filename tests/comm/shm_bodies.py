@@ -132,7 +132,7 @@ def region_addresses(comm):
 def split_without_memory(comm):
     """Rank 0 finds no memory for the new group; everybody is told, and the old group goes on."""
     if comm.rank == 0:
-        shm._available_bytes = lambda: 0
+        shm.available_bytes = lambda: 0
     try:
         comm.split_local()
     except AllocationFailed as exc:

@@ -17,8 +17,8 @@ from cobre.comm import (
     create_communicator,
     run_ranks,
 )
+from cobre.comm._memory import available_bytes
 from cobre.comm._rendezvous import Note
-from cobre.comm.shm import _available_bytes
 from tests.comm import shm_bodies
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shm rests on futexes, memfds and pidfds")
@@ -115,7 +115,7 @@ def test_a_container_has_what_its_limit_leaves(tmp_path):
     (tmp_path / "proc" / "self" / "cgroup").write_text("0::/pod/app\n")
 
     def available():
-        return _available_bytes(tmp_path / "proc", tmp_path / "cgroup")
+        return available_bytes(tmp_path / "proc", tmp_path / "cgroup")
 
     assert available() == 8000 * 1024
     (pod / "app" / "memory.max").write_text("max\n")

@@ -61,6 +61,7 @@ struct Part {
 /// A collective could not finish. `what` is for people; the group is finished.
 struct GroupFailure {
   std::string what;
+  int mpi_error_class = 0;
 };
 
 /// A waiting rank was asked to stop by its own process, by Ctrl-C for instance.

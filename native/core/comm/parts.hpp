@@ -1,6 +1,7 @@
 // Where each rank's part lies in the receive buffer of an allgatherv, and whether it can lie there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -29,5 +30,10 @@ PartFault find_fault(std::span<const std::int64_t> counts, std::span<const std::
 
 /// Parts that follow each other without gaps, in rank order.
 std::vector<std::int64_t> packed_displacements(std::span<const std::int64_t> counts);
+
+/// `total` things in `shares` shares of almost equal size: where share i begins; share `shares` is the end.
+constexpr std::size_t share_begin(std::size_t total, std::size_t i, std::size_t shares) {
+  return total / shares * i + std::min(i, total % shares);
+}
 
 }  // namespace cobre::comm

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/comm/parts.hpp"
 #include "group.hpp"
 
 namespace cobre::tcp {
@@ -15,11 +16,6 @@ constexpr std::size_t kBroadcastWholeBytes = 64 * 1024;
 // How much is reduced at a time, while it is in the cache, and how much of an operand may wait for that.
 constexpr std::size_t kChunkBytes = 64 * 1024;
 constexpr std::size_t kRingBytes = 8 * kChunkBytes;
-
-/// `total` things in `shares` shares of almost equal size: where share i begins; share `shares` is the end.
-constexpr std::size_t share_begin(std::size_t total, std::size_t i, std::size_t shares) {
-  return total / shares * i + std::min(i, total % shares);
-}
 
 void copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
@@ -194,7 +190,7 @@ void Group::allreduce(const Call& call, comm::Element element, std::size_t items
   }
   const bool by_shares = direct_ && size_ > 2 && bytes > kReduceWholeBytes;
   const auto share_at = [&](std::size_t rank) {
-    return by_shares ? share_begin(count, rank, size_) * itemsize : 0;
+    return by_shares ? comm::share_begin(count, rank, size_) * itemsize : 0;
   };
   const auto share = by_shares ? share_at(rank_ + 1) - share_at(rank_) : bytes;
   Reduction work{.op = static_cast<comm::ReduceOp>(call.reduce_op),
@@ -245,11 +241,11 @@ void Group::broadcast_by_shares(std::byte* buf, std::size_t bytes) {
   // Share p goes from the root to rank p alone, and from there to the others: nobody sends it all to all.
   const std::uint32_t root = call_.root;
   const auto share_at = [&](std::uint32_t rank) {
-    return share_begin(bytes, rank - (rank > root ? 1 : 0), size_ - 1);  // the root has none
+    return comm::share_begin(bytes, rank - (rank > root ? 1 : 0), size_ - 1);  // the root has none
   };
   const auto share_bytes = [&](std::uint32_t rank) {
     const std::size_t place = rank - (rank > root ? 1 : 0);
-    return share_begin(bytes, place + 1, size_ - 1) - share_begin(bytes, place, size_ - 1);
+    return comm::share_begin(bytes, place + 1, size_ - 1) - comm::share_begin(bytes, place, size_ - 1);
   };
   std::size_t came = 0;
   for (auto* link : active_) {

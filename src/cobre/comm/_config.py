@@ -45,19 +45,21 @@ def _whole(variable: str, expected: str, example: str, least: int = 0, most: flo
     def accepts(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
-    return Setting(variable, expected, example, parse, accepts)
+    return Setting(variable, expected, "60", parse, accepts)
 
 
-def _seconds(variable: str) -> Setting:
+def _seconds(variable: str, least: float = math.ulp(0)) -> Setting:
+    expected = "a number of seconds above 0" if least > 0 else "a number of seconds, or 0 for no limit"
+
     def parse(text: str) -> float:
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
             raise ValueError(text)
         return float(text)
 
     def accepts(value: Any) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+        return isinstance(value, int | float) and not isinstance(value, bool) and least <= value < math.inf
 
-    return Setting(variable, "a number of seconds above 0", "60", parse, accepts)
+    return Setting(variable, expected, "60", parse, accepts)
 
 
 def _text(variable: str, expected: str, example: str, pattern: str, *, secret: bool = False) -> Setting:
@@ -122,7 +124,8 @@ class _Settings:
     @classmethod
     def _declared(cls) -> list[tuple[str, Setting, bool]]:
         """Name, rule and whether it is required, for each setting."""
-        return [(f.name, f.metadata["setting"], f.default is MISSING) for f in fields(cls)]
+        declared = [one for one in fields(cls) if "setting" in one.metadata]
+        return [(one.name, one.metadata["setting"], one.default is MISSING) for one in declared]
 
     @classmethod
     def _raise(cls, problems: list[ConfigurationProblem]) -> None:
@@ -302,8 +305,14 @@ class TcpConfig(_Settings):
 
 
 @dataclass(frozen=True)
-class MpiConfig:
-    """Ranks started by an MPI launcher; ``comm`` is an existing ``mpi4py.MPI.Comm`` to join."""
+class MpiConfig(_Settings):
+    """Ranks started by an MPI launcher: all of them, or those of ``comm``, an ``mpi4py.MPI.Intracomm``."""
 
     backend: ClassVar[str] = "mpi"
+    timeout_s: float = _setting(_seconds("COBRE_MPI_TIMEOUT_SECS", least=0.0), 600.0)
+    check: int = _setting(
+        _whole("COBRE_COMM_CHECK", "1 to compare what ranks call before each collective, or 0", "1", 0, 1), 0
+    )
     comm: Any = None
+    #: For tests: ranks with the same number count as one machine, as far as they are on one.
+    node: int | None = None

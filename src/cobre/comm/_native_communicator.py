@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from cobre.comm._base import BackendCommunicator
 
 if TYPE_CHECKING:
-    from cobre._native import ShmGroup, TcpGroup
+    from cobre._native import MpiGroup, ShmGroup, TcpGroup
 
 
 class NativeCommunicator(BackendCommunicator):
     """Collectives go straight to a group in ``cobre._native``."""
 
-    def _use(self, group: ShmGroup | TcpGroup) -> None:
+    def _use(self, group: MpiGroup | ShmGroup | TcpGroup) -> None:
         # The native methods check their arguments, take the turn and remember a failure by themselves:
         # one call where four would take longer than the collective.
         self.allgatherv = group.allgatherv  # type: ignore[method-assign]

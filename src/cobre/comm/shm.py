@@ -18,6 +18,7 @@ from cobre._native import Turn
 from cobre.comm._backend import Backend
 from cobre.comm._base import SharedRegion
 from cobre.comm._config import ShmConfig
+from cobre.comm._memory import available_bytes
 from cobre.comm._native_communicator import NativeCommunicator
 from cobre.comm._rendezvous import Rendezvous
 from cobre.comm._topology import gather_topology
@@ -209,7 +210,7 @@ class ShmBackend(Backend[ShmConfig]):
 
 def _allocate(nbytes: int) -> tuple[int, str]:
     """Return a descriptor of fresh shared memory and no problem, or -1 and what the problem is."""
-    available = _available_bytes()
+    available = available_bytes()
     if nbytes > available:
         return (
             -1,
@@ -234,34 +235,6 @@ def _map_descriptor_of(pid: int, fd: int, nbytes: int) -> mmap.mmap:
         with suppress(OSError):  # a kernel without them
             memory.madvise(mmap.MADV_HUGEPAGE)
     return memory
-
-
-def _available_bytes(proc: str = "/proc", cgroups: str = "/sys/fs/cgroup") -> int:
-    """What could be allocated without swapping: the kernel's estimate, or less where a container has less."""
-    available = sys.maxsize
-    with open(f"{proc}/meminfo") as lines:
-        for line in lines:
-            if line.startswith("MemAvailable:"):
-                available = int(line.split()[1]) * 1024
-    with suppress(OSError, ValueError):  # no cgroups of version 2: no limit that we could know
-        group = _contents(f"{proc}/self/cgroup").partition("0::/")[2]
-        while True:
-            folder = f"{cgroups}/{group}".rstrip("/")
-            if (
-                os.path.exists(f"{folder}/memory.max")
-                and (limit := _contents(f"{folder}/memory.max")) != "max"
-            ):
-                used = int(_contents(f"{folder}/memory.current"))
-                available = min(available, max(0, int(limit) - used))
-            if not group:
-                break
-            group = os.path.dirname(group)
-    return available
-
-
-def _contents(path: str) -> str:
-    with open(path) as file:
-        return file.read().strip()
 
 
 BACKEND = ShmBackend()
