@@ -8,7 +8,7 @@ import pytest
 
 from cobre.comm import InitializationFailed, InvalidCommunicator
 from tests.comm import tcp_peer
-from tests.comm.tcp_peer import (
+from tests.comm.tcp_format import (
     ABORT,
     ALLREDUCE,
     ANSWER,

@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from cobre.comm import InitializationFailed
-from tests.comm import tcp_peer
-from tests.comm.tcp_peer import CONTROL, DATA, REFUSED, WRONG_PROOF, Channel, Frame, Hello, Refused
+from tests.comm import tcp_format, tcp_peer
+from tests.comm.tcp_format import CONTROL, DATA, REFUSED, WRONG_PROOF, Frame, Hello
+from tests.comm.tcp_peer import Channel, Refused
 from tests.comm.tcp_ranks import PID, SECRET, join
 
 #: What a stranger sends, and how long it is: never enough to be heard out.
@@ -110,13 +111,13 @@ def test_a_handshake_that_was_overheard_opens_no_door(port, start):
     real = start(0, 2)
     hello = a_hello()
     with contextlib.closing(connect(port, hello)) as control:
-        question = bytes(control.heard[: tcp_peer.CHALLENGE.size])
-        overheard = tcp_peer.proof(SECRET, hello.pack(), question)
+        question = bytes(control.heard[: tcp_format.CHALLENGE.size])
+        overheard = tcp_format.proof(SECRET, hello.pack(), question)
         with contextlib.closing(Channel(reach(port))) as replayed:
             replayed.write(hello.pack())
             assert replayed.read(len(question)) != question
             replayed.write(overheard)
-            assert replayed.read(40) == tcp_peer.verdict(SECRET, hello.pack(), question, WRONG_PROOF)
+            assert replayed.read(40) == tcp_format.verdict(SECRET, hello.pack(), question, WRONG_PROOF)
             assert replayed.ended()
         # The one who was overheard is a rank still.
         data = connect(port, replace(hello, channel=DATA, nonce=os.urandom(32)))
@@ -132,6 +133,27 @@ def finish(peer):
     peer.hear_goodbye()
 
 
+def test_strangers_at_the_door_of_a_worker_count_for_nothing(port, start):
+    """Where ranks connect with each other, each has a door of its own."""
+    real = [start(rank, 3, topology="direct") for rank in (0, 1)]
+
+    def crowd(address):
+        with contextlib.closing(Channel(tcp_peer.reach(address))) as stranger:
+            with contextlib.suppress(OSError):
+                stranger.write(GREETINGS["HTTP"] * 3)
+            assert_closed(stranger)
+        with pytest.raises(Refused) as refused:
+            tcp_peer.connect(address, "a guess", a_hello(2, 3, tcp_format.DIRECT))
+        assert refused.value.status == WRONG_PROOF
+
+    address = ("127.0.0.1", port)
+    with tcp_peer.join_directly(address, SECRET, 2, 3, PID, before_connecting=crowd) as peer:
+        peer.start()
+        peer.barrier()
+        for one in real:
+            one.result()
+
+
 # Ranks that hold the secret, and disagree.
 
 DISAGREEMENTS = {
@@ -139,7 +161,7 @@ DISAGREEMENTS = {
     "rank": ({"rank": 5}, ["rank 5"]),
     "rank 0": ({"rank": 0}, ["rank 0"]),
     "version": ({"version": 2}, ["version 2", "version 1"]),
-    "byte order": ({"byte_order": 3 - tcp_peer.BYTE_ORDER}, ["byte order"]),
+    "byte order": ({"byte_order": 3 - tcp_format.BYTE_ORDER}, ["byte order"]),
 }
 
 
@@ -175,16 +197,16 @@ def test_a_real_rank_says_why_it_was_refused(listener, start, fields):
     channel, hello, question = tcp_peer.accept(listener, SECRET)
     with contextlib.closing(channel):
         text = f"not with this {fields}: " + ", ".join(words)
-        channel.write(tcp_peer.verdict(SECRET, hello.pack(), question, REFUSED, text))
+        channel.write(tcp_format.verdict(SECRET, hello.pack(), question, REFUSED, text))
         assert text in real.failure(InitializationFailed)
 
 
-@pytest.mark.parametrize(("status", "text"), [(tcp_peer.WELCOME, ""), (REFUSED, "go away")])
+@pytest.mark.parametrize(("status", "text"), [(tcp_format.WELCOME, ""), (REFUSED, "go away")])
 def test_a_rank_0_that_cannot_prove_itself_is_not_believed(listener, start, status, text):
     real = start(1, 2, port=listener.getsockname()[1], connect_timeout_ms=500)
     channel, hello, question = tcp_peer.accept(listener, SECRET)
     with contextlib.closing(channel):
-        channel.write(tcp_peer.verdict("a guess", hello.pack(), question, status, text))
+        channel.write(tcp_format.verdict("a guess", hello.pack(), question, status, text))
         assert channel.ended()
     told = real.failure(InitializationFailed)
     assert "secret" in told
@@ -217,12 +239,12 @@ def test_a_begin_that_is_none_begins_nothing(listener, start, case):
     if not isinstance(payload, bytes):
         payload = json.dumps(payload).encode()
     real = start(1, 2, port=listener.getsockname()[1])
-    begin = Frame(tcp_peer.BEGIN, payload=payload).pack()
+    begin = Frame(tcp_format.BEGIN, payload=payload).pack()
     with tcp_peer.coordinate(listener, SECRET, PID, lambda right: begin):
         assert "no beginning of this group" in real.failure(InitializationFailed)
 
 
-@pytest.mark.parametrize("begin", [b"cbrg" + bytes(52), tcp_peer.header(Frame(tcp_peer.BEGIN), 2**62)])
+@pytest.mark.parametrize("begin", [b"cbrg" + bytes(52), tcp_format.header(Frame(tcp_format.BEGIN), 2**62)])
 def test_a_frame_that_is_no_begin_begins_nothing(listener, start, begin):
     real = start(1, 2, port=listener.getsockname()[1])
     with tcp_peer.coordinate(listener, SECRET, PID, lambda right: begin):
@@ -231,7 +253,7 @@ def test_a_frame_that_is_no_begin_begins_nothing(listener, start, begin):
 
 def test_an_abort_instead_of_a_begin_is_passed_on(listener, start):
     real = start(1, 2, port=listener.getsockname()[1])
-    abort = Frame(tcp_peer.ABORT, payload="no room for élan".encode()).pack()
+    abort = Frame(tcp_format.ABORT, payload="no room for élan".encode()).pack()
     with tcp_peer.coordinate(listener, SECRET, PID, lambda right: abort):
         assert "no room for élan" in real.failure(InitializationFailed)
 
