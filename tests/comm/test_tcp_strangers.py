@@ -4,12 +4,13 @@ import contextlib
 import json
 import os
 import socket
+import threading
 import time
 from dataclasses import replace
 
 import pytest
 
-from cobre.comm import InitializationFailed
+from cobre.comm import InitializationFailed, _tcp_door
 from tests.comm import tcp_format, tcp_peer
 from tests.comm.tcp_format import CONTROL, DATA, REFUSED, WRONG_PROOF, Frame, Hello
 from tests.comm.tcp_peer import Channel, Refused
@@ -258,13 +259,29 @@ def test_an_abort_instead_of_a_begin_is_passed_on(listener, start):
         assert "no room for élan" in real.failure(InitializationFailed)
 
 
-def test_a_rank_that_lost_its_connection_may_come_again(port, start):
-    """The same process, which has not heard the verdict; another one would be a second rank 1."""
-    real = start(0, 2)
-    hello = a_hello()
-    with contextlib.closing(connect(port, hello)):
-        control = connect(port, replace(hello, nonce=os.urandom(32)))
-        data = connect(port, replace(hello, channel=DATA, nonce=os.urandom(32)))
-        with tcp_peer.begun(tcp_peer.Rank(1, 2, control, data, hello.member)) as peer:
-            finish(peer)
-    real.result()
+def test_who_has_proved_itself_gives_way_to_nobody(listener, monkeypatch):
+    """A crowd may come between its proof and the verdict. Shut out, it would be a second rank 1 later."""
+    monkeypatch.setattr(_tcp_door, "MOST_AT_ONCE", 1)
+    proved, crowded = threading.Event(), threading.Event()
+
+    def objection(hello):
+        proved.set()
+        assert crowded.wait(tcp_peer.DEADLINE_S)
+
+    port, hello = listener.getsockname()[1], a_hello().pack()
+    with (
+        contextlib.closing(_tcp_door.Door(listener, SECRET.encode(), objection, None)) as door,
+        contextlib.closing(Channel(reach(port))) as rank1,
+    ):
+        rank1.write(hello)
+        question = rank1.read(tcp_format.CHALLENGE.size)
+        rank1.write(tcp_format.proof(SECRET, hello, question))
+        assert proved.wait(tcp_peer.DEADLINE_S)
+        with contextlib.closing(Channel(reach(port))) as stranger:
+            stranger.write(a_hello().pack())
+            stranger.read(tcp_format.CHALLENGE.size)  # it is being listened to: somebody else has given way
+        crowded.set()
+        assert rank1.read(40) == tcp_format.verdict(SECRET, hello, question)
+        guest = door.next_guest(tcp_peer.DEADLINE_S)
+        assert guest.hello.pack() == hello
+        guest.connection.close()
