@@ -40,7 +40,7 @@ DEADLINE_S = 60.0
 #: What a process under attack may grow by, from its first batch to its last. Its allocator keeps something.
 GROWTH_BYTES = 64 << 20
 #: Groups at a time, and streams until the process under attack is looked at.
-PARALLEL, BATCH = 8, 500
+PARALLEL, BATCH = 8, 600
 
 
 # The process under attack.

@@ -13,7 +13,7 @@ import pytest
 from cobre.comm import ReduceOp
 from tests.comm import tcp_format, tcp_peer
 from tests.comm.tcp_format import Call, Frame, Hello, Statement, element_of
-from tests.comm.tcp_ranks import PID, SECRET, join
+from tests.comm.tcp_ranks import PID, SECRET, enter_barrier, join
 
 # How the vectors were made. Fields were written down one after the other by the tables of
 # docs/reference/tcp-wire-format.md; proofs are from `openssl dgst -sha256 -mac HMAC -macopt key:…` over those
@@ -341,8 +341,7 @@ def test_what_a_real_rank_1_says_when_something_is_wrong(listener, start):
     real = start(1, 2, lambda comm: comm.barrier(), port=listener.getsockname()[1])
     report, answer, question, abort = map(vector_of, ("report", "answer", "question", "abort"))
     with tcp_peer.coordinate(listener, SECRET, PID) as peer:
-        peer.start()
-        expect_barrier(peer)
+        enter_barrier(peer)
         peer.control.write(bytes.fromhex(question["hex"]))
         assert peer.control.read_frame().pack() == bytes.fromhex(answer["hex"])
         peer.bring(call(report["statement"]), bytes(32))
@@ -351,34 +350,36 @@ def test_what_a_real_rank_1_says_when_something_is_wrong(listener, start):
         assert real.failure() == f"barrier: {abort['text']}"
 
 
-def expect_barrier(peer):
-    """Its frame shows that the real rank is there."""
-    expected = Frame(tcp_format.BRING, peer.sequence + 1, Call(tcp_format.BARRIER), 1 - peer.rank)
-    assert peer.data.read_frame() == expected
-
-
 def test_what_a_real_rank_0_says_when_a_worker_reports_silence(port, start):
     """It asks all; who does not answer is at fault, and all are told."""
-    real = start(0, 3, lambda comm: comm.barrier(), topology="star")
+    real = start(0, 3, lambda comm: comm.broadcast(np.zeros(1)), topology="star")
     with two_workers(port) as (rank1, rank2):
-        rank1.bring(Call(tcp_format.BARRIER))
+        made = in_broadcast(rank1)
         waiting = Statement(tcp_format.SILENCE, waits_for=(0,)).pack()
-        rank1.control.write(Frame(tcp_format.REPORT, 3, Call(tcp_format.BARRIER), payload=waiting).pack())
+        rank1.control.write(Frame(tcp_format.REPORT, 3, made, payload=waiting).pack())
         for worker in (rank1, rank2):
             assert worker.control.read_frame() == Frame(tcp_format.QUESTION)
-        words = real.failure().removeprefix("barrier: ")
+        words = real.failure().removeprefix("broadcast: ")
         assert f"rank 2 (pid {PID + 2}) did not come within " in words
         for worker in (rank1, rank2):
             assert worker.control.read_frame() == Frame(tcp_format.ABORT, payload=words.encode())
 
 
 def test_what_a_real_rank_0_says_when_a_rank_dies(port, start):
-    real = start(0, 3, lambda comm: comm.barrier(), topology="star")
+    real = start(0, 3, lambda comm: comm.broadcast(np.zeros(1)), topology="star")
     with two_workers(port) as (rank1, rank2):
-        rank1.bring(Call(tcp_format.BARRIER))
+        in_broadcast(rank1)
         rank2.hang_up()
-        words = real.failure().removeprefix("barrier: ")
+        words = real.failure().removeprefix("broadcast: ")
         assert f"rank 2 (pid {PID + 2}) exited" in words
         while (told := rank1.control.read_frame()) == Frame(tcp_format.QUESTION):
             pass  # asked where the end of the data connection was seen first
         assert told == Frame(tcp_format.ABORT, payload=words.encode())
+
+
+def in_broadcast(worker):
+    """The call, once its result shows that rank 0 is in it and waits for both workers."""
+    made = Call(tcp_format.BROADCAST, element=element("f8"), count=1)
+    worker.bring(made)
+    worker.hear(worker.data, tcp_format.RESULT, made, 0, 8)
+    return made
