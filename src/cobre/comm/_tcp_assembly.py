@@ -130,12 +130,10 @@ class _Host:
         """Say whether somebody else is that rank already; otherwise it is this one from now on."""
         with self._lock:
             known = self._expected.get(hello.rank)
-            same = known is not None and known.member == hello.member
-            # The same process comes again if its connection broke before it heard the verdict.
-            if hello.channel == CONTROL and hello.rank != 0 and (same or not known):
+            if hello.channel == CONTROL and hello.rank != 0 and not known:
                 self._expected[hello.rank] = hello
                 return None
-        if hello.channel == DATA and same:
+        if hello.channel == DATA and known and known.member == hello.member:
             return None
         if hello.rank != 0 and not known:
             return f"{who} opened its connections in the wrong order"

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from cobre.comm._tcp_handshake import Hello, Refusal, Stranger, greet
@@ -116,7 +117,9 @@ class Door:
             )
             with self._lock:
                 if len(self._pending) >= MOST_AT_ONCE:
-                    _shut(next(iter(self._pending)))
+                    oldest = next(iter(self._pending))
+                    del self._pending[oldest]
+                    _shut(oldest)
                 self._pending[connection] = None
             self._threads = [one for one in self._threads if one.is_alive()] + [thread]
             thread.start()
@@ -129,9 +132,7 @@ class Door:
             here = str(connection.getsockname()[0])
             connection.settimeout(PROOF_SECONDS)
             plain = self._tls.secure(connection, deadline) if self._tls else connection
-            hello = greet(plain, self._secret, deadline, self._objection)
-            with self._lock:
-                self._pending.pop(connection)
+            hello = greet(plain, self._secret, deadline, partial(self._judge, connection))
             plain.setblocking(True)
             self._found.put(Guest(hello, plain, address, here))
         except Exception as problem:  # noqa: BLE001  whatever a stranger's bytes bring about, it ends here
@@ -144,6 +145,14 @@ class Door:
             connection.close()
             if plain is not None:
                 plain.close()
+
+    def _judge(self, connection: socket.socket, hello: Hello) -> str | None:
+        """Say what is wrong with somebody who has proved itself, and need not give way any more."""
+        with self._lock:
+            if connection not in self._pending:
+                raise ConnectionAbortedError("it has given way already, and may come again")
+            del self._pending[connection]
+        return self._objection(hello)
 
 
 def listen(host: str, port: int) -> socket.socket:
