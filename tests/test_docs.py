@@ -3,6 +3,7 @@
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,8 +66,14 @@ def test_readme_prints_what_it_says_it_prints(tmp_path):
     _run_session(session, tmp_path)
 
 
+no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+
 SESSIONS = [
-    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(
+        block,
+        id=f"{page.relative_to(ROOT)}-{number}",
+        marks=[no_openssl] if "certificates" in block else [],
+    )
     for page in PAGES
     if page.parent != ROOT
     for number, block in enumerate(_blocks(page.read_text(), "console"))
@@ -123,6 +130,16 @@ def test_the_table_of_variables_has_every_setting():
     described = {name: cells[:2] for name, cells in rows.items() if name in declared}
     assert described == declared
     assert rows.keys() - declared.keys() == {BACKEND_VARIABLE, *FOR_TESTS}
+
+
+SNIPPETS = [page for page in (ROOT / "examples" / "several_machines").iterdir() if page.is_file()]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SNIPPETS], ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_variable_is_named_that_does_not_exist(page):
+    known = _rows((DOCS / "reference" / "environment.md").read_text()).keys()
+    named = set(re.findall(r"\bCOBRE_[A-Z_]*[A-Z]\b(?!_?\*)", page.read_text()))
+    assert named <= known
 
 
 def test_the_variables_of_launchers_are_listed():

@@ -7,6 +7,14 @@ bool python_interrupts() {
   return PyErr_CheckSignals() != 0;
 }
 
+std::string readable(const std::string& words) {
+  namespace nb = nanobind;
+  const auto length = static_cast<Py_ssize_t>(words.size());
+  const auto text = nb::steal<nb::str>(PyUnicode_DecodeUTF8(words.data(), length, "replace"));
+  if (!text.is_valid()) throw nb::python_error();
+  return nb::cast<std::string>(text);
+}
+
 std::uint32_t element_code(char kind, bool native_order, std::int64_t itemsize) {
   return static_cast<std::uint32_t>(kind) << 24 | (native_order ? 0 : comm::kForeignByteOrder) |
          (static_cast<std::uint32_t>(itemsize) & (comm::kForeignByteOrder - 1));

@@ -22,6 +22,9 @@ namespace cobre::bind {
 /// with a handler that raises.
 bool python_interrupts();
 
+/// Words as Python can show them. They may quote a peer, who may have sent any bytes.
+std::string readable(const std::string& words);
+
 std::uint32_t element_code(char kind, bool native_order, std::int64_t itemsize);
 std::uint32_t element_code(const Buffer& buffer);
 
@@ -157,7 +160,7 @@ class GroupBinding {
       collective();
       return;
     } catch (const comm::GroupFailure& failure) {
-      what = failure.what;
+      what = readable(failure.what);
     } catch (const comm::Interrupted&) {  // the exception that a signal's handler raised is set
       turn_.finish(std::string("this communicator was finished by an interrupt in ") + operation +
                    "; create a new one");
@@ -165,7 +168,7 @@ class GroupBinding {
     }
     turn_.finish(std::string("this communicator was finished by an earlier failure in ") + operation + " (" +
                  what + "); create a new one");
-    raise_cobre_error("CollectiveFailed", operation, what.c_str());
+    raise_cobre_error("CollectiveFailed", operation, what);
   }
 
  private:

@@ -26,10 +26,10 @@ std::vector<tcp::Connection> owned(const Descriptors& descriptors) {
 class TcpGroup : public GroupBinding<TcpGroup> {
  public:
   TcpGroup(std::uint32_t rank, const std::vector<std::string>& names, const Descriptors& control,
-           const Descriptors& data, double timeout_s, bool relayed, Turn& turn)
+           const Descriptors& data, double timeout_s, std::uint32_t ranks_here, bool relayed, Turn& turn)
       : GroupBinding(rank, static_cast<std::uint32_t>(names.size()), turn),
         group_(rank, names, owned(control), owned(data),
-               {std::chrono::duration<double>(timeout_s), wait_hooks(), relayed}) {}
+               {std::chrono::duration<double>(timeout_s), wait_hooks(), ranks_here, relayed}) {}
 
   void connect_directly(const Descriptors& descriptors) { group_.connect_directly(owned(descriptors)); }
 
@@ -48,9 +48,9 @@ class TcpGroup : public GroupBinding<TcpGroup> {
 void bind_tcp(nb::module_& m) {
   nb::class_<TcpGroup> type(m, "TcpGroup", "One rank's end of a group over connected sockets.");
   type.def(nb::init<std::uint32_t, const std::vector<std::string>&, const Descriptors&, const Descriptors&,
-                    double, bool, Turn&>(),
-           "rank"_a, "names"_a, "control"_a, "data"_a, "timeout_s"_a, "relayed"_a, "turn"_a,
-           nb::keep_alive<1, 8>(),
+                    double, std::uint32_t, bool, Turn&>(),
+           "rank"_a, "names"_a, "control"_a, "data"_a, "timeout_s"_a, "ranks_here"_a, "relayed"_a, "turn"_a,
+           nb::keep_alive<1, 9>(),
            "Take over connected sockets, given as (rank, descriptor); `names` says who the ranks are.")
       .def("connect_directly", &TcpGroup::connect_directly, "connections"_a,
            "From now on use these connections to the other ranks; all ranks do this at the same time.")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <atomic>
 #include <string>
@@ -19,7 +20,7 @@ class Turn {
     if (busy_.exchange(true, std::memory_order_acquire)) raise_busy(operation);
     if (finished_) {
       leave();
-      raise_cobre_error("InvalidCommunicator", reason_.c_str());
+      raise_cobre_error("InvalidCommunicator", reason_);
     }
     inside_ = operation;
   }

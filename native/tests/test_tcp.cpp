@@ -62,7 +62,7 @@ std::vector<std::string> on_all_ranks(const Setting& setting,
   for (std::uint32_t rank = 0; rank < setting.size; ++rank) {
     threads.emplace_back([&, rank] {
       Group group(rank, names(setting.size), std::move(network.control[rank]), std::move(network.data[rank]),
-                  {setting.timeout, {{}, setting.interrupted}});
+                  {setting.timeout, {{}, setting.interrupted}, setting.size});
       if (setting.direct) group.connect_directly(std::move(network.direct[rank]));
       try {
         body(group, rank);

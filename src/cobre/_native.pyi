@@ -71,7 +71,7 @@ def place(part: BufferLike, whole: BufferLike, at: int) -> None:
 class TcpGroup:
     """One rank's end of a group over connected sockets."""
 
-    def __init__(self, rank: int, names: Sequence[str], control: Sequence[tuple[int, int]], data: Sequence[tuple[int, int]], timeout_s: float, relayed: bool, turn: Turn) -> None:
+    def __init__(self, rank: int, names: Sequence[str], control: Sequence[tuple[int, int]], data: Sequence[tuple[int, int]], timeout_s: float, ranks_here: int, relayed: bool, turn: Turn) -> None:
         """
         Take over connected sockets, given as (rank, descriptor); `names` says who the ranks are.
         """

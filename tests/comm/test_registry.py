@@ -79,3 +79,10 @@ def test_an_entry_point_must_be_a_backend(install):
     install("odd", "BACKEND = 42", "odd_backend")
     with pytest.raises(BackendNotAvailable, match="is not a cobre.comm.Backend instance"):
         create_communicator("odd")
+
+
+def test_where_there_is_no_shm_another_way_is_named(monkeypatch):
+    monkeypatch.setattr("cobre.comm.shm.sys.platform", "darwin")
+    status = available_backends()["shm"]
+    assert status.reason == "it needs Linux, this is darwin"
+    assert "'tcp'" in status.remedy

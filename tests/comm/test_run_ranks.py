@@ -169,14 +169,13 @@ def test_a_group_has_at_least_one_rank(size, nothing_starts):
         run_ranks(rank_bodies.who, size, backend="socket")
 
 
-def test_a_backend_that_cannot_start_ranks_says_so(nothing_starts, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cobre.comm.tcp", None)  # as if it could not be imported
+def test_a_backend_that_cannot_start_ranks_says_so(nothing_starts):
     with pytest.raises(InitializationFailed, match="exactly one rank, not 2"):
         run_ranks(rank_bodies.who, 2, backend="local")
     with pytest.raises(InvalidBackend):
         run_ranks(rank_bodies.who, 2, backend="sockets")
     with pytest.raises(BackendNotAvailable):
-        run_ranks(rank_bodies.who, 2, backend="tcp")
+        run_ranks(rank_bodies.who, 2, backend="mpi")
 
 
 def test_fork_is_refused_with_the_reason(nothing_starts):

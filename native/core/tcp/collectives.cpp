@@ -10,9 +10,16 @@ namespace {
 
 // Up to this many bytes, everybody reducing everything beats sharing the work out, which takes two rounds.
 constexpr std::size_t kReduceWholeBytes = 16 * 1024;
+// From here on a broadcast goes to each rank in part, and from there to the others.
+constexpr std::size_t kBroadcastWholeBytes = 64 * 1024;
 // How much is reduced at a time, while it is in the cache, and how much of an operand may wait for that.
 constexpr std::size_t kChunkBytes = 64 * 1024;
-constexpr std::size_t kRingBytes = 4 * kChunkBytes;
+constexpr std::size_t kRingBytes = 8 * kChunkBytes;
+
+/// `total` things in `shares` shares of almost equal size: where share i begins; share `shares` is the end.
+constexpr std::size_t share_begin(std::size_t total, std::size_t i, std::size_t shares) {
+  return total / shares * i + std::min(i, total % shares);
+}
 
 void copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
@@ -186,7 +193,9 @@ void Group::allreduce(const Call& call, comm::Element element, std::size_t items
     return run(kNothingToDo);
   }
   const bool by_shares = direct_ && size_ > 2 && bytes > kReduceWholeBytes;
-  const auto share_at = [&](std::size_t rank) { return by_shares ? count * rank / size_ * itemsize : 0; };
+  const auto share_at = [&](std::size_t rank) {
+    return by_shares ? share_begin(count, rank, size_) * itemsize : 0;
+  };
   const auto share = by_shares ? share_at(rank_ + 1) - share_at(rank_) : bytes;
   Reduction work{.op = static_cast<comm::ReduceOp>(call.reduce_op),
                  .element = element,
@@ -232,10 +241,42 @@ void Group::allreduce(const Call& call, comm::Element element, std::size_t items
   run([&] { work.go_on(); });
 }
 
+void Group::broadcast_by_shares(std::byte* buf, std::size_t bytes) {
+  // Share p goes from the root to rank p alone, and from there to the others: nobody sends it all to all.
+  const std::uint32_t root = call_.root;
+  const auto share_at = [&](std::uint32_t rank) {
+    return share_begin(bytes, rank - (rank > root ? 1 : 0), size_ - 1);  // the root has none
+  };
+  const auto share_bytes = [&](std::uint32_t rank) {
+    const std::size_t place = rank - (rank > root ? 1 : 0);
+    return share_begin(bytes, place + 1, size_ - 1) - share_begin(bytes, place, size_ - 1);
+  };
+  std::size_t came = 0;
+  for (auto* link : active_) {
+    const auto peer = link->peer();
+    if (rank_ == root) {
+      link->send(header(Tag::bring, share_bytes(peer), peer));
+      link->send(Outgoing{buf + share_at(peer), share_bytes(peer)});
+      link->expect(header(Tag::bring, 0, peer));
+    } else if (peer == root) {
+      bring(*link, nullptr, 0);
+      link->expect(header(Tag::bring, share_bytes(rank_), rank_));
+      link->expect(Incoming{buf + share_at(rank_), share_bytes(rank_), &came});
+    } else {
+      link->send(header(Tag::result, share_bytes(rank_), rank_));
+      link->send(Outgoing{buf + share_at(rank_), share_bytes(rank_), &came});
+      link->expect(header(Tag::result, share_bytes(peer), peer));
+      link->expect(Incoming{buf + share_at(peer), share_bytes(peer)});
+    }
+  }
+  run(kNothingToDo);
+}
+
 void Group::broadcast(const Call& call, std::byte* buf, std::size_t bytes) {
   begin(call);
   const std::uint32_t root = call.root;
   const Incoming nothing{nullptr, 0};
+  if (direct_ && size_ > 2 && bytes > kBroadcastWholeBytes) return broadcast_by_shares(buf, bytes);
   if (direct_) {
     // Beside the data: root and rank 0 hear from everybody, so that no disagreement goes unnoticed.
     for (auto* link : active_) {

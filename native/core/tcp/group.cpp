@@ -45,7 +45,7 @@ Group::Group(std::uint32_t rank, Names names, std::vector<Connection> control, s
   direct_ = size_ == 2;
   // With a core for everybody, looking costs little and saves the time of being woken. Otherwise the one
   // we wait for may need this very core.
-  const bool crowded = static_cast<int>(size_) > comm::usable_cores();
+  const bool crowded = static_cast<int>(options_.ranks_here) > comm::usable_cores();
   spins_ = crowded || options_.relayed ? 1 : 100;
 }
 
@@ -207,7 +207,9 @@ std::string Group::own_words(const Said& said) const {
     case Kind::malformed:
       return name_of(names_, peer) + " sent " + said.text;
     case Kind::disagreement: {
-      const comm::RankAndCall calls[] = {{rank_, call_}, {peer, said.statement.peer_call}};
+      if (said.statement.peer_call == call_) return out_of_step(names_, rank_, sequence_, said.statement);
+      comm::RankAndCall calls[] = {{rank_, call_}, {peer, said.statement.peer_call}};
+      if (peer < rank_) std::swap(calls[0], calls[1]);
       return "the ranks disagree: " + comm::who_called_what(calls);
     }
     default:

@@ -40,6 +40,7 @@ class Group {
   struct Options {
     std::chrono::duration<double> timeout{60.0};
     comm::WaitHooks hooks;
+    std::uint32_t ranks_here = 1;  // on this machine, which have its cores between them
     /// Whether bytes come and go through another thread of this process, which must not be kept waiting.
     bool relayed = false;
   };
@@ -72,6 +73,7 @@ class Group {
   void expect_from(Link& link, Tag tag, const Incoming& piece);
   void gather_at_hub(std::byte* recv, std::span<const Part> parts);
   void gather_from_hub(const std::byte* send, std::byte* recv, std::span<const Part> parts);
+  void broadcast_by_shares(std::byte* buf, std::size_t bytes);
   struct Reduction;
   template <class Progress>
   void run(Progress&& progress);

@@ -42,6 +42,13 @@ std::string lost(const Names& names, std::uint32_t rank, std::uint32_t peer) {
          " broke; look at the network between them";
 }
 
+std::string out_of_step(const Names& names, std::uint32_t rank, std::uint64_t sequence,
+                        const Statement& of_peer) {
+  return "the ranks disagree: " + name_of(names, rank) + " is in its collective number " +
+         std::to_string(sequence) + ", " + name_of(names, of_peer.peer) + " in number " +
+         std::to_string(of_peer.peer_sequence);
+}
+
 Judge::Judge(Names names, double timeout_s)
     : names_(std::move(names)), timeout_s_(timeout_s), said_(names_.size()), gone_(names_.size()) {}
 
@@ -86,9 +93,10 @@ void Judge::reported(std::uint32_t rank, Said said, Clock::time_point now) {
 }
 
 void Judge::answered(std::uint32_t rank, Said said) {
+  if (!reporter_) return sent_nonsense(rank);  // nobody has been asked
   if (!said_[rank]) said_[rank] = std::move(said);
   // A death explains a lost connection better than any answer; it may still be on its way.
-  if (reporter_ && said_[*reporter_]->statement.kind != Kind::lost && all_answered()) conclude();
+  if (said_[*reporter_]->statement.kind != Kind::lost && all_answered()) conclude();
 }
 
 bool Judge::all_answered() const {
@@ -117,9 +125,7 @@ void Judge::conclude() {
     return decide("the ranks disagree: " + comm::who_called_what(calls));
   }
   if (statement.kind == Kind::disagreement) {
-    return decide("the ranks disagree: " + name_of(names_, *reporter_) + " is in its collective number " +
-                  std::to_string(report.sequence) + ", " + name_of(names_, statement.peer) + " in number " +
-                  std::to_string(statement.peer_sequence));
+    return decide(out_of_step(names_, *reporter_, report.sequence, statement));
   }
   if (statement.kind == Kind::lost) return decide(lost(names_, *reporter_, statement.peer));
 

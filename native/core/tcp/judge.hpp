@@ -35,6 +35,8 @@ std::string died(const Names& names, std::uint32_t rank);
 std::string left(const Names& names, std::uint32_t rank);
 std::string silent(const Names& names, const std::vector<std::uint32_t>& ranks, double timeout_s);
 std::string lost(const Names& names, std::uint32_t rank, std::uint32_t peer);
+std::string out_of_step(const Names& names, std::uint32_t rank, std::uint64_t sequence,
+                        const Statement& of_peer);
 
 class Judge {
  public:

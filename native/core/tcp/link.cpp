@@ -8,7 +8,7 @@ namespace cobre::tcp {
 namespace {
 
 // So many bytes by one system call at most: while it copies, nothing goes the other way.
-constexpr std::size_t kMostAtOnce = 256 * 1024;
+constexpr std::size_t kMostAtOnce = 512 * 1024;
 constexpr std::size_t kMostPieces = 6;
 
 /// Pieces of one system call.

@@ -44,7 +44,10 @@ void Watch::run() {
     }
     judge_.look_at_clock(Clock::now());
     if (judge_.wants_to_ask()) tell_all({.tag = Tag::question});
-    if (judge_.verdict() && !std::exchange(told_, true)) tell_all({.tag = Tag::abort}, *judge_.verdict());
+    if (judge_.verdict() && !std::exchange(told_, true)) {
+      // Whatever is left out of a very long one: a frame that is too long would be taken for nonsense.
+      tell_all({.tag = Tag::abort}, std::string_view(*judge_.verdict()).substr(0, kMostControlBytes));
+    }
     if (stopping) break;  // not before: the last word may be one that others need
   }
   tell_all({.tag = Tag::goodbye});

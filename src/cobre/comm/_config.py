@@ -92,7 +92,7 @@ class _Settings:
         problems: list[ConfigurationProblem] = []
         for name, rule, required in cls._declared():
             text = env.get(rule.variable)
-            if text is None:
+            if text is None or (text == "" and not required):  # empty is a shell's way to unset
                 if required:
                     problems.append(rule.problem(rule.variable, None))
                 continue
@@ -104,7 +104,8 @@ class _Settings:
                 values.pop(name, None)
                 problems.append(rule.problem(rule.variable, text))
         variables = {name: rule.variable for name, rule, _ in cls._declared()}
-        problems += cls._contradictions(values, variables)
+        known = {problem.variable for problem in problems}
+        problems += [one for one in cls._contradictions(values, variables) if one.variable not in known]
         cls._raise(problems)
         return cls(**values)
 

@@ -41,6 +41,7 @@ SLACK_SECONDS = 1.0
 _FRAME = struct.Struct("=4sB3xQ40x")  # the header of a frame, as far as control frames use it
 _BEGIN, _ABORT = 16, 20
 _MOST_BEGIN_BYTES = 16 << 20
+_NO_BEGINNING = "rank 0 sent something that is no beginning of this group"
 
 
 class Member(NamedTuple):
@@ -68,6 +69,10 @@ class Membership:
         """Ranks as people know them."""
         alone = len({member.host for member in self.members}) == 1
         return [f"pid {one.pid}" if alone else f"pid {one.pid} on {one.host}" for one in self.members]
+
+    def ranks_beside(self, rank: int) -> int:
+        """How many ranks share the machine of this one, itself included."""
+        return sum(member.host == self.members[rank].host for member in self.members)
 
 
 def connect_to_group(config: TcpConfig, secret: bytes, tls: Tls | None) -> Membership:
@@ -131,22 +136,27 @@ class _Host:
         with self._lock:
             if hello.channel == CONTROL:
                 # Whoever had this rank may have ended a moment ago, perhaps while it was coming in.
-                self._came_in.wait_for(
-                    lambda: hello.rank not in self._expected or hello.rank in self._control, timeout=1
-                )
+                self._came_in.wait_for(lambda: not self._is_coming_in(hello), timeout=1)
                 if not self._full:
                     self._forget_who_left()
             known = self._expected.get(hello.rank)
-            if hello.channel == CONTROL and hello.rank != 0 and not known:
+            same = known is not None and known.member == hello.member
+            # The same process comes again if its connection broke before it heard the verdict.
+            if hello.channel == CONTROL and hello.rank != 0 and (same or not known):
                 self._expected[hello.rank] = hello
                 return None
-        if hello.channel == DATA and known and known.member == hello.member:
+        if hello.channel == DATA and same:
             return None
         if hello.rank != 0 and not known:
             return f"{who} opened its connections in the wrong order"
         other = known.pid if known else os.getpid()
         pids = f"pid {other} and pid {hello.pid}"
         return f"two processes say that they are rank {hello.rank}: {pids}; give each a rank of its own"
+
+    def _is_coming_in(self, hello: Hello) -> bool:
+        """Whether another process of this rank has been told that it is welcome, and is not there yet."""
+        known = self._expected.get(hello.rank)
+        return known is not None and known.member != hello.member and hello.rank not in self._control
 
     def _welcome(self, guest: Guest | None) -> None:
         with self._lock:
@@ -196,10 +206,9 @@ class _Host:
 
     def _complete(self) -> Membership:
         config, ranks = self._config, range(1, self._config.size)
-        own = self._control[1].connection.getsockname() if not self._tls else ()
-        members = [Member(os.getpid(), own[0] if own else config.bind_addr, 0, "")]
+        members = [Member(os.getpid(), self._control[1].here, 0, "")]
         for rank in ranks:
-            hello, _, address = self._control[rank]
+            hello, address = self._control[rank].hello, self._control[rank].address
             members.append(Member(hello.pid, address, hello.port, hello.member.hex()))
         offers = [rank for rank in ranks if members[rank].port]
         direct = config.topology != "star" and config.size > 2 and len(offers) == len(ranks)
@@ -252,10 +261,12 @@ class _Visitor:
             deadline = time.monotonic() + patience
             control = self._knock(rank_0, CONTROL, deadline)
             data = self._knock(rank_0, DATA, deadline, control)
-            membership = _read_begin(control, time.monotonic() + patience + SLACK_SECONDS)
+            membership = _read_begin(control, config.size, time.monotonic() + patience + SLACK_SECONDS)
             membership.control[0], membership.data[0] = control, data
             if membership.direct:
                 self._connect_directly(membership)
+            elif config.topology == "direct" and config.size > 2:
+                raise InitializationFailed("tcp", "another rank does not accept direct connections")
         except BaseException:
             self._cleanup.close()
             raise
@@ -277,7 +288,7 @@ class _Visitor:
 
         Where there is a control connection already, it says why nobody will ever be there.
         """
-        pause, where = 0.005, f"{address[0]} port {address[1]}"
+        begun, pause, where = time.monotonic(), 0.005, f"{address[0]} port {address[1]}"
         while True:
             try:
                 return self._introduced(address, channel, deadline)
@@ -288,12 +299,20 @@ class _Visitor:
             except OSError as exc:
                 problem = exc.strerror or str(exc)
             if control and not _is_silent(control):
-                _read_begin(control, deadline)
+                _read_begin(control, self._config.size, deadline)
             if time.monotonic() + pause >= deadline:
-                patience = f"{self._config.connect_timeout_ms / 1000:g} s"
-                raise InitializationFailed("tcp", f"cannot reach {where} within {patience}: {problem}")
+                raise InitializationFailed(
+                    "tcp", f"cannot reach {where} within {deadline - begun:.3g} s: {problem}{self._tls_hint}"
+                )
             time.sleep(pause)
             pause = min(2 * pause, 0.5)
+
+    @property
+    def _tls_hint(self) -> str:
+        """What to look at when a connection with TLS does not come about: the other side says nothing."""
+        if self._tls is None:
+            return ""
+        return "; with TLS, see that all ranks use it and that COBRE_TCP_TLS_CA has signed their certificates"
 
     def _introduced(self, address: tuple[str, int], channel: int, deadline: float) -> socket.socket:
         connection = socket.create_connection(address, max(0.01, deadline - time.monotonic()))
@@ -336,7 +355,8 @@ class _Visitor:
 
     def _connect_directly(self, membership: Membership) -> None:
         """Connect with all ranks but 0: the higher one comes to the lower one's door."""
-        assert self._door  # noqa: S101  rank 0 has counted on it
+        if not self._door:  # then rank 0 cannot have counted on it
+            raise InitializationFailed("tcp", _NO_BEGINNING)
         rank, size, members = self._config.rank, self._config.size, membership.members
         deadline = time.monotonic() + min(DIRECT_SECONDS, self._config.timeout_s / 2)
         self._allowed = {higher: members[higher].member for higher in range(rank + 1, size)}
@@ -349,11 +369,13 @@ class _Visitor:
                 guest = self._door.next_guest(deadline - time.monotonic())
                 if guest is None:
                     absent = sorted(set(range(1, size)) - {rank} - set(membership.direct_links))
-                    raise InitializationFailed("tcp", f"not connected directly: {absent}")
+                    numbers = ", ".join(str(one) for one in absent)
+                    raise InitializationFailed("tcp", f"ranks that did not come to rank {rank}: {numbers}")
                 membership.direct_links[guest.hello.rank] = guest.connection
                 self._cleanup.callback(guest.connection.close)
-        except (InitializationFailed, Refusal) as exc:
-            membership.direct_problem = str(exc)
+        # The latter two are raised for hosts and ports that can be none.
+        except (InitializationFailed, Refusal, ValueError, OverflowError) as exc:
+            membership.direct_problem = getattr(exc, "message", str(exc))
 
 
 def _incompatible(who: str, hello: Hello) -> str | None:
@@ -384,16 +406,28 @@ def _send_frame(connection: socket.socket, tag: int, payload: bytes) -> None:
     connection.sendall(_FRAME.pack(b"cbrf", tag, len(payload)) + payload)
 
 
-def _read_begin(control: socket.socket, deadline: float) -> Membership:
+def _read_begin(control: socket.socket, size: int, deadline: float) -> Membership:
     """Wait until rank 0 says that the group is complete, or why it never will be."""
     try:
         magic, tag, length = _FRAME.unpack(receive(control, _FRAME.size, deadline))
         if magic != b"cbrf" or tag not in (_BEGIN, _ABORT) or length > _MOST_BEGIN_BYTES:
-            raise InitializationFailed("tcp", "rank 0 sent something that is no beginning of a group")
+            raise InitializationFailed("tcp", _NO_BEGINNING)
         payload = receive(control, length, deadline)
     except OSError as exc:
         raise InitializationFailed("tcp", f"rank 0 left before the group was complete: {exc}") from None
     if tag == _ABORT:
         raise InitializationFailed("tcp", payload.decode(errors="replace"))
-    message = json.loads(payload)
-    return Membership([Member(**member) for member in message["members"]], message["topology"] == "direct")
+    try:
+        message = json.loads(payload)
+        members = [Member(**member) for member in message["members"]]
+        direct = {"star": False, "direct": True}[message["topology"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InitializationFailed("tcp", _NO_BEGINNING) from None
+    if len(members) != size or not all(map(_is_whole, members)):
+        raise InitializationFailed("tcp", _NO_BEGINNING)
+    return Membership(members, direct)
+
+
+def _is_whole(member: Member) -> bool:
+    """Whether the fields of a member that came as JSON are what they should be."""
+    return [type(field) for field in member] == [int, str, int, str]

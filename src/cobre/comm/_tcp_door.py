@@ -6,6 +6,7 @@ import errno
 import queue
 import select
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -27,7 +28,8 @@ class Guest(NamedTuple):
 
     hello: Hello
     connection: socket.socket
-    address: str
+    address: str  # of its machine
+    here: str  # of this machine, as it knows it
 
 
 class Door:
@@ -47,7 +49,8 @@ class Door:
         self._listener, self._secret, self._objection, self._tls = listener, secret, objection, tls
         self._found: queue.SimpleQueue[Guest | Refusal] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._pending: dict[socket.socket, threading.Thread] = {}  # oldest first
+        self._pending: dict[socket.socket, None] = {}  # oldest first
+        self._threads: list[threading.Thread] = []  # of these, and of some that have just ended
         self._open = True
         self.strangers = 0
         self._wake, self._woken = socket.socketpair()
@@ -87,10 +90,9 @@ class Door:
         self._listener.close()
         self._woken.close()
         with self._lock:
-            pending = dict(self._pending)
-            for connection in pending:
+            for connection in self._pending:
                 _shut(connection)
-        for thread in pending.values():
+        for thread in self._threads:
             thread.join()
         late = []
         while not self._found.empty():
@@ -119,7 +121,8 @@ class Door:
             with self._lock:
                 if len(self._pending) >= MOST_AT_ONCE:
                     _shut(next(iter(self._pending)))
-                self._pending[connection] = thread
+                self._pending[connection] = None
+            self._threads = [one for one in self._threads if one.is_alive()] + [thread]
             thread.start()
 
     def _admit(self, connection: socket.socket, address: str) -> None:
@@ -127,17 +130,18 @@ class Door:
         plain = None
         try:
             prepare(connection)
+            here = str(connection.getsockname()[0])
             connection.settimeout(PROOF_SECONDS)
             plain = self._tls.secure(connection, deadline) if self._tls else connection
             hello = greet(plain, self._secret, deadline, self._objection)
             with self._lock:
                 self._pending.pop(connection)
             plain.setblocking(True)
-            self._found.put(Guest(hello, plain, address))
+            self._found.put(Guest(hello, plain, address, here))
         except Exception as problem:  # noqa: BLE001  whatever a stranger's bytes bring about, it ends here
             if isinstance(problem, Refusal):
                 self._found.put(problem)
-            elif isinstance(problem, Stranger):
+            elif isinstance(problem, (Stranger, ssl.SSLError)):
                 self.strangers += 1
             with self._lock:
                 self._pending.pop(connection, None)

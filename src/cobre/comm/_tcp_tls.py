@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 
 from cobre.comm._config import TcpConfig
+from cobre.comm._tcp_handshake import Stranger
 from cobre.errors import InitializationFailed
 
 CHUNK_BYTES = 256 * 1024
@@ -37,10 +38,18 @@ class Tls:
         return context.wrap_socket(connection, server_side=server, do_handshake_on_connect=False)
 
     def secure(self, wrapped: socket.socket, deadline: float) -> socket.socket:
-        """Shake hands; return the plain end of the connection. Raises OSError."""
+        """Shake hands; return the plain end of the connection.
+
+        Raises:
+            Stranger: its certificate is not acceptable.
+            OSError: there was no shaking of hands.
+        """
         assert isinstance(wrapped, ssl.SSLSocket)  # noqa: S101
         wrapped.settimeout(max(0.01, deadline - time.monotonic()))
-        wrapped.do_handshake()
+        try:
+            wrapped.do_handshake()
+        except ssl.SSLCertVerificationError as exc:
+            raise Stranger(f"its certificate is not accepted: {exc.verify_message}") from None
         return self._relay.carry(wrapped)
 
     def close(self) -> None:

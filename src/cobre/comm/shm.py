@@ -160,7 +160,8 @@ class ShmBackend(Backend[ShmConfig]):
     def obstacle(self) -> BackendNotAvailable | None:
         """Say why it cannot run here."""
         if sys.platform != "linux":
-            return BackendNotAvailable(self.name, f"it needs Linux, this is {sys.platform}")
+            remedy = "use the backend 'tcp', which connects processes of one machine too"
+            return BackendNotAvailable(self.name, f"it needs Linux, this is {sys.platform}", remedy)
         return None
 
     def configure(self, env: Mapping[str, str]) -> ShmConfig:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -39,6 +40,7 @@ class TcpCommunicator(NativeCommunicator):
             _detached(membership.control),
             _detached(membership.data),
             config.timeout_s,
+            membership.ranks_beside(config.rank),
             tls is not None,
             self._turn,
         )
@@ -57,9 +59,16 @@ class TcpCommunicator(NativeCommunicator):
             return
         for connection in membership.direct_links.values():
             connection.close()
+        problem = membership.direct_problem
         if config.topology == "direct":
-            words = membership.direct_problem or "other ranks could not connect with each other directly"
-            raise InitializationFailed("tcp", words)
+            raise InitializationFailed("tcp", problem or "other ranks could not connect with each other")
+        if problem:
+            warnings.warn(
+                f"ranks are not connected directly, so rank 0 hands on what they send: {problem}; "
+                "COBRE_TCP_TOPOLOGY=star does not even try",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     @property
     def is_leader(self) -> bool:
@@ -124,6 +133,7 @@ class TcpBackend(Backend[TcpConfig]):
                 "COBRE_TCP_BIND_ADDR": "127.0.0.1",
                 "COBRE_TCP_PORT": str(reserved.getsockname()[1]),
                 "COBRE_TCP_SECRET": os.urandom(32).hex(),
+                "COBRE_TCP_SECRET_FILE": "",  # of another group, if there is one in the environment
                 "COBRE_TCP_SIZE": str(size),
             }
             yield [{**shared, "COBRE_TCP_RANK": str(rank)} for rank in range(size)]
