@@ -92,7 +92,7 @@ class _Settings:
         problems: list[ConfigurationProblem] = []
         for name, rule, required in cls._declared():
             text = env.get(rule.variable)
-            if text is None or (text == "" and not required):  # empty is a shell's way to unset
+            if text is None:
                 if required:
                     problems.append(rule.problem(rule.variable, None))
                 continue

@@ -132,10 +132,10 @@ class TcpBackend(Backend[TcpConfig]):
                 "COBRE_TCP_COORDINATOR": "127.0.0.1",
                 "COBRE_TCP_BIND_ADDR": "127.0.0.1",
                 "COBRE_TCP_PORT": str(reserved.getsockname()[1]),
-                "COBRE_TCP_SECRET": os.urandom(32).hex(),
-                "COBRE_TCP_SECRET_FILE": "",  # of another group, if there is one in the environment
                 "COBRE_TCP_SIZE": str(size),
             }
+            if "COBRE_TCP_SECRET_FILE" not in os.environ:  # which the ranks inherit; two secrets are refused
+                shared["COBRE_TCP_SECRET"] = os.urandom(32).hex()
             yield [{**shared, "COBRE_TCP_RANK": str(rank)} for rank in range(size)]
 
 
