@@ -77,10 +77,14 @@ class Door:
             raise found
         return found
 
-    def close(self) -> None:
-        """Close the listener, and whatever is still at the door. A second call does nothing."""
+    def close(self) -> list[Guest]:
+        """Close the listener, and whatever is still at the door. A second call does nothing.
+
+        Returns:
+            Who came in and was not asked for by `next_guest`; for the caller to close.
+        """
         if not self._open:
-            return
+            return []
         self._open = False
         self._wake.close()
         self._acceptor.join()
@@ -91,10 +95,10 @@ class Door:
                 _shut(connection)
         for thread in self._threads:
             thread.join()
-        while not self._found.empty():  # whoever came in too late
-            late = self._found.get()
-            if isinstance(late, Guest):
-                late.connection.close()
+        late = []
+        while not self._found.empty():
+            late.append(self._found.get())
+        return [guest for guest in late if isinstance(guest, Guest)]
 
     def _accept(self) -> None:
         self._listener.setblocking(False)
