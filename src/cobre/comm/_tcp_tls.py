@@ -99,7 +99,8 @@ class _Relay:
 
     def close(self) -> None:
         self._closing_by = time.monotonic() + FLUSH_SECONDS
-        self._wake.send(b"!")
+        with suppress(BrokenPipeError):  # its thread may have seen that line, and have ended already
+            self._wake.send(b"!")
         self._thread.join()
         self._wake.close()
 
@@ -118,7 +119,7 @@ class _Relay:
                 one.pump()
                 if not one.watch(self._selector):
                     carried.discard(one)
-        for one in carried:
+        for one in (*carried, *self._fresh):
             one.drop(self._selector)
         self._selector.close()
         self._woken.close()
