@@ -1,13 +1,32 @@
 """What ranks run in the tests of every backend with processes: functions that fresh processes can import."""
 
-import os
-import signal
-import time
+from pathlib import Path
 
 import numpy as np
 
 from cobre.comm import CollectiveFailed, InvalidCommunicator, ReduceOp, create_communicator
 from cobre.comm.testing import GroupRunner, run_checks
+from tests.comm.rank_bodies import wait_for
+
+#: Pairs of calls that cannot be one collective; see `calls_that_differ`.
+DISAGREEMENTS = [
+    ("barrier", "allreduce"),
+    ("barrier", "allgatherv"),
+    ("barrier", "region"),
+    ("allreduce", "broadcast"),
+    ("allreduce", "allreduce op"),
+    ("allreduce", "allreduce count"),
+    ("allreduce", "allreduce dtype"),
+    ("allreduce", "allreduce large"),
+    ("allgatherv", "allgatherv counts"),
+    ("allgatherv", "allgatherv bytes swapped"),
+    ("allgatherv", "allreduce large"),
+    ("broadcast", "broadcast root"),
+    ("broadcast", "broadcast count"),
+    ("broadcast", "split_local"),
+    ("region", "region count"),
+    ("region", "region dtype"),
+]
 
 
 def whole_kit(comm, backend):
@@ -18,7 +37,7 @@ def whole_kit(comm, backend):
     return failed
 
 
-def _calls(comm):
+def calls_that_differ(comm):
     """Calls that differ from the first in one respect each."""
     buffer, large = np.zeros(4), np.zeros(5)
     everybody = [1] * comm.size
@@ -50,45 +69,35 @@ def _calls(comm):
 
 
 def disagree(comm, usual, odd, odd_rank):
-    """All ranks make the usual call but one, which makes the odd one; return what each is told."""
-    calls = _calls(comm)
-    try:
-        calls[odd if comm.rank == odd_rank else usual]()
-    except CollectiveFailed as exc:
-        told = str(exc)
-    else:
-        told = "nothing"
-    try:
-        comm.barrier()
-    except InvalidCommunicator:
-        return told
-    return f"{told}, and the communicator goes on"
+    """All ranks make the usual call but one, which makes the odd one; then a barrier, if they still can.
+
+    Returns in which call this rank was told that something is wrong, and what.
+    """
+    calls = calls_that_differ(comm)
+    for number, call in enumerate([calls[odd if comm.rank == odd_rank else usual], comm.barrier], 1):
+        try:
+            call()
+        except CollectiveFailed as exc:
+            try:
+                comm.barrier()
+            except InvalidCommunicator:
+                return number, str(exc)
+            return number, "the communicator goes on"
+    return 0, "nothing"
 
 
-def wait_for_a_late_rank(comm, late):
-    """One rank does not come; the others say what they are told, and the late one too."""
+def wait_for_a_late_rank(comm, late, told):
+    """One rank comes when all others have failed; return in which call this one is told, and what.
+
+    ``told`` is where those that have failed leave a sign.
+    """
     if comm.rank == late:
-        time.sleep(1.0)
-    try:
-        comm.barrier()
-    except CollectiveFailed as exc:
-        return str(exc)
-    return "nothing"
-
-
-def interrupt_rank_one(comm):
-    """Rank 1 gets a SIGINT while it waits for rank 0, which is told why nobody came."""
-    if comm.rank == 1:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        for rank in {*range(comm.size)} - {late}:
+            wait_for(f"{told}.{rank}")
+    for number in (1, 2):
         try:
             comm.barrier()
-        except KeyboardInterrupt:
-            return "interrupted"
-    if comm.rank == 0:
-        time.sleep(0.6)
-    try:
-        comm.barrier()
-    except (CollectiveFailed, InvalidCommunicator) as exc:
-        return str(exc)
-    return "nothing"
+        except CollectiveFailed as exc:
+            Path(f"{told}.{comm.rank}").touch()
+            return number, str(exc)
+    return 0, "nothing"

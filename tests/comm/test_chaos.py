@@ -1,4 +1,4 @@
-"""Ranks that die or stop at any moment: the others learn who it was, at once, and nothing remains."""
+"""Ranks that die, stop or are interrupted: the others learn who it was, at once, and nothing remains."""
 
 import os
 import random
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.comm.workers import Pool
+from tests.processes import eventually
 
 #: On each backend. More for a thorough run: COBRE_CHAOS_TRIALS=500 make test
 TRIALS = int(os.environ.get("COBRE_CHAOS_TRIALS", "28"))
@@ -50,6 +51,11 @@ def pool():
     pool.close()
 
 
+def sleeps(pid):
+    """Whether a process waits for something: here, inside a collective."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] == "S"
+
+
 def check_that_others_name(victim, killed_at, ranks, *, besides=()):
     """All others have failed, within a second, saying who died; ``besides`` are not asked."""
     named = f"rank {victim} (pid {ranks[victim].pid}) exited"
@@ -83,7 +89,7 @@ def test_a_killed_rank_is_named_by_all_others_within_a_second(pool, backend, var
 @pytest.mark.parametrize("victim", [1, 2, 3])
 def test_a_death_is_noticed_while_rank_0_computes(pool, variables, victim):
     """In a star everybody waits for rank 0, which is not even in a collective."""
-    ranks = pool.group("tcp", 4, "allreduce", variables=variables, rank_0="compute")
+    ranks = pool.group("tcp", 4, "allreduce", variables=variables, instead={0: "compute"})
     killed_at = time.monotonic()
     ranks[victim].process.kill()
     check_that_others_name(victim, killed_at, ranks, besides=[0])
@@ -94,7 +100,7 @@ def test_a_death_is_noticed_while_rank_0_computes(pool, variables, victim):
 @on_every_backend
 @pytest.mark.parametrize("victim", [0, 1, 2])
 def test_a_stopped_rank_is_named_within_the_timeout_and_learns_it_later(pool, backend, variables, victim):
-    timeout = {f"COBRE_{backend.upper()}_TIMEOUT_SECS": "0.5"}
+    timeout = {f"COBRE_{backend.upper()}_TIMEOUT_SECS": "1"}
     ranks = pool.group(backend, 3, "allreduce", variables={**variables, **timeout})
     stopped = ranks[victim]
     stopped_at = time.monotonic()
@@ -104,11 +110,29 @@ def test_a_stopped_rank_is_named_within_the_timeout_and_learns_it_later(pool, ba
             if rank != victim:
                 fact = worker.hear()
                 assert fact["error"] == "CollectiveFailed"
-                assert f"rank {victim} (pid {stopped.pid}) did not come within 0.5 s" in fact["words"]
-                assert fact["at"] - stopped_at < 0.5 + 1.0
+                assert f"rank {victim} (pid {stopped.pid}) did not come within 1 s" in fact["words"]
+                assert fact["at"] - stopped_at < 1.0 + 1.0
     finally:
         stopped.process.send_signal(signal.SIGCONT)
     assert stopped.hear()["error"] == "CollectiveFailed"
+
+
+@on_every_backend
+@pytest.mark.parametrize("victim", [0, 1, 2])
+def test_an_interrupted_rank_is_named(pool, backend, variables, victim):
+    """Ctrl-C in a collective in which it waits for a rank that computes."""
+    late = (victim + 1) % 3
+    ranks = pool.group(backend, 3, "barrier", variables=variables, instead={late: "compute"})
+    interrupted = ranks[victim]
+    eventually(lambda: sleeps(interrupted.pid))
+    interrupted_at = time.monotonic()
+    interrupted.process.send_signal(signal.SIGINT)
+    assert interrupted.hear()["error"] == "KeyboardInterrupt"
+    fact = ranks[3 - victim - late].hear()
+    assert fact["words"].endswith(f"rank {victim} (pid {interrupted.pid}) was interrupted")
+    assert fact["at"] - interrupted_at < 1.0
+    ranks[late].go_on()
+    assert f"rank {victim} (pid {interrupted.pid}) was interrupted" in ranks[late].hear()["words"]
 
 
 @on_every_backend

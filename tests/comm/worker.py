@@ -6,6 +6,7 @@ stdout is a fact: that it has joined, and how the trial ended for it.
 
 import json
 import select
+import signal
 import sys
 import time
 
@@ -47,11 +48,11 @@ def repeat(comm, action, pause_s):
 
 
 def compute_until_told(comm):
-    """Be busy, outside of any collective, until a line comes; then go on with the others."""
+    """Be busy, outside of any collective, until a line comes; then join in until that fails."""
     while not select.select([sys.stdin], [], [], 0)[0]:
         sum(range(1000))
     sys.stdin.readline()
-    comm.barrier()
+    repeat(comm, "barrier", 0.0)
 
 
 def meet(comm):
@@ -78,9 +79,12 @@ def run_trial(backend, variables, action, pause_s=0.0):
                     repeat(comm, action, pause_s)
     except CobreError as error:
         tell(error=type(error).__name__, words=str(error))
+    except KeyboardInterrupt:
+        tell(error="KeyboardInterrupt", words="")
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # else ignored, in the background of a script
     # Not `for line in sys.stdin`, which reads ahead: a trial may want a line of its own.
     while line := sys.stdin.readline():
         run_trial(**json.loads(line))

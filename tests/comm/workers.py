@@ -87,16 +87,16 @@ class Pool:
         self.workers.append(Worker())
         return self.workers[-1]
 
-    def group(self, backend, size, action, *, pause_s=0.0, variables=None, rank_0=None):
+    def group(self, backend, size, action, *, pause_s=0.0, variables=None, instead=None):
         """Start a trial on so many workers; return them once all have joined.
 
-        ``rank_0`` is what rank 0 does, if it is something else than the others.
+        ``instead`` maps ranks that do something else than the others to what they do.
         """
         self.workers += [Worker() for _ in range(size - len(self.workers))]
         ranks = self.workers[:size]
         with load(backend).rank_environments(size) as environments:
             for rank, (worker, own) in enumerate(zip(ranks, environments, strict=True)):
-                act = rank_0 if rank_0 and rank == 0 else action
+                act = (instead or {}).get(rank, action)
                 worker.begin(
                     backend=backend, variables={**own, **(variables or {})}, action=act, pause_s=pause_s
                 )
