@@ -99,7 +99,8 @@ class _Relay:
 
     def close(self) -> None:
         self._closing_by = time.monotonic() + FLUSH_SECONDS
-        self._wake.send(b"!")
+        with suppress(OSError):  # it was awake, has seen that, and is gone
+            self._wake.send(b"!")
         self._thread.join()
         self._wake.close()
 
