@@ -45,7 +45,7 @@ def _whole(variable: str, expected: str, example: str, least: int = 0, most: flo
     def accepts(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
-    return Setting(variable, expected, "60", parse, accepts)
+    return Setting(variable, expected, example, parse, accepts)
 
 
 def _seconds(variable: str, least: float = math.ulp(0)) -> Setting:
