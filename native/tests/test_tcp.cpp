@@ -401,6 +401,18 @@ TEST(tcp_the_judge_finds_a_cut_connection_when_everybody_answers) {
                  "the connection between rank 1 (pid 101) and rank 2 (pid 102) broke"));
 }
 
+TEST(tcp_the_judge_is_not_misled_by_a_reporter_that_is_further_on) {
+  const auto now = Clock::now();
+  Judge judge(names(3), 5.0);
+  auto further = waiting_in(kBarrier, {1, 2}, Kind::silence);
+  ++further.sequence;
+  judge.reported(0, further, now);
+  judge.answered(1, waiting_in(kBarrier, {2}));
+  judge.answered(2, waiting_in(kBarrier, {1}));
+  CHECK(contains(judge.verdict().value_or(""),
+                 "the connection between rank 1 (pid 101) and rank 2 (pid 102) broke"));
+}
+
 TEST(tcp_the_judge_prefers_a_death_to_the_lost_connection_that_it_caused) {
   const auto now = Clock::now();
   Judge judge(names(3), 5.0);

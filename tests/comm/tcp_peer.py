@@ -1,40 +1,55 @@
-"""The protocol of the tcp backend in plain sockets, written from docs/reference/tcp-wire-format.md alone.
+"""A tcp rank in plain sockets, as docs/reference/tcp-wire-format.md describes it.
 
 It shares no line with the backend, so where the two understand each other the document is right. It waits
-for nobody longer than `DEADLINE_S`, moves whole payloads at once, and is as strict as the document: whatever
-is not byte for byte what should come is `Unexpected`.
+for nobody longer than `DEADLINE_S`, and moves whole payloads at once.
 """
 
 import contextlib
-import functools
-import hashlib
-import hmac
+import itertools
 import json
-import operator
 import os
 import socket
 import struct
-import sys
 import time
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
+
+from tests.comm.tcp_format import (
+    ALLGATHERV,
+    ALLREDUCE,
+    BARRIER,
+    BEGIN,
+    BRING,
+    BROADCAST,
+    CHALLENGE,
+    CONTROL,
+    CREATE_SHARED_REGION,
+    DATA,
+    DIRECT,
+    GOODBYE,
+    HEADER_BYTES,
+    MIN,
+    RESULT,
+    SPLIT_LOCAL,
+    SUM,
+    VERDICT,
+    WELCOME,
+    Call,
+    Frame,
+    Hello,
+    Unexpected,
+    challenge,
+    combined,
+    element_of,
+    expect,
+    parts,
+    proof,
+    size_of,
+    unpack_header,
+    verdict,
+)
 
 #: Far more than anything takes, even where other work keeps all processors busy.
 DEADLINE_S = 60.0
-
-MAGIC, FRAME_MAGIC, VERSION = b"cobretcp", b"cbrf", 1
-LITTLE, BIG = 1, 2
-BYTE_ORDER = LITTLE if sys.byteorder == "little" else BIG
-CONTROL, DATA, DIRECT = 1, 2, 3
-WELCOME, WRONG_PROOF, REFUSED = 0, 1, 2
-BRING, RESULT, GOODBYE, BEGIN, REPORT, QUESTION, ANSWER, ABORT = 1, 2, 3, 16, 17, 18, 19, 20
-BARRIER, ALLGATHERV, ALLREDUCE, BROADCAST, CREATE_SHARED_REGION, SPLIT_LOCAL = 2, 3, 4, 5, 7, 8
-SUM, MIN, MAX = 0, 1, 2
-WAITING, SILENCE, LOST, DISAGREEMENT, MALFORMED, INTERRUPTED, LEFT = range(7)
-
-
-class Unexpected(Exception):
-    """The other side did what the document does not allow, or has gone."""
 
 
 class Refused(Exception):
@@ -43,194 +58,6 @@ class Refused(Exception):
     def __init__(self, status, text):
         super().__init__(status, text)
         self.status, self.text = status, text
-
-
-# Messages of the handshake, always little-endian.
-
-
-@dataclass(frozen=True)
-class Hello:
-    channel: int
-    rank: int
-    size: int
-    pid: int
-    member: bytes
-    nonce: bytes
-    port: int = 0
-    version: int = VERSION
-    byte_order: int = BYTE_ORDER
-
-    LAYOUT = struct.Struct("<8sHBBIIIH6x16s32s")
-
-    def pack(self):
-        return self.LAYOUT.pack(
-            MAGIC,
-            self.version,
-            self.byte_order,
-            self.channel,
-            self.rank,
-            self.size,
-            self.pid,
-            self.port,
-            self.member,
-            self.nonce,
-        )
-
-    @classmethod
-    def unpack(cls, data):
-        _, version, byte_order, channel, rank, size, pid, port, member, nonce = cls.LAYOUT.unpack(data)
-        hello = cls(channel, rank, size, pid, member, nonce, port, version, byte_order)
-        expect(data, hello.pack(), "a hello")
-        return hello
-
-
-CHALLENGE = struct.Struct("<8sHB5x32s")
-VERDICT = struct.Struct("<HH4x")
-
-
-def challenge(nonce, version=VERSION, byte_order=BYTE_ORDER):
-    return CHALLENGE.pack(MAGIC, version, byte_order, nonce)
-
-
-def digest(secret, *pieces):
-    return hmac.digest(secret.encode(), b"".join(pieces), hashlib.sha256)
-
-
-def proof(secret, hello, challenge):
-    return digest(secret, b"cobre-tcp client", hello, challenge)
-
-
-def verdict(secret, hello, challenge, status=WELCOME, text=""):
-    start = VERDICT.pack(status, len(text.encode()))
-    signature = bytes(32)
-    if status != WRONG_PROOF:
-        signature = digest(secret, b"cobre-tcp server", hello, challenge, start, text.encode())
-    return start + signature + text.encode()
-
-
-# Frames, in the byte order of the group.
-
-_ORDER = {LITTLE: "<", BIG: ">"}
-
-
-class Call(NamedTuple):
-    operation: int = 0
-    reduction: int = 0
-    root: int = 0
-    element: int = 0
-    count: int = 0
-    parts: int = 0
-
-
-class Frame(NamedTuple):
-    tag: int
-    sequence: int = 0
-    call: Call = Call()
-    part: int = 0
-    payload: bytes = b""
-
-    def pack(self, byte_order=BYTE_ORDER):
-        return header(self, len(self.payload), byte_order) + self.payload
-
-
-_HEADER = "4sB3xQQBBHIQQI4x"
-HEADER_BYTES = struct.calcsize("<" + _HEADER)
-
-
-def header(frame, length, byte_order=BYTE_ORDER):
-    """The header of a frame, with any length, wrong ones too."""
-    return struct.pack(
-        _ORDER[byte_order] + _HEADER,
-        FRAME_MAGIC,
-        frame.tag,
-        length,
-        frame.sequence,
-        *frame.call,
-        frame.part,
-    )
-
-
-def unpack_header(data, byte_order=BYTE_ORDER):
-    """The frame without its payload, and the payload's length."""
-    _, tag, length, sequence, *call, part = struct.unpack(_ORDER[byte_order] + _HEADER, data)
-    frame = Frame(tag, sequence, Call(*call), part)
-    expect(data, header(frame, length, byte_order), "a header")
-    return frame, length
-
-
-def element_of(kind, itemsize, foreign=False):
-    return ord(kind) << 24 | foreign << 23 | itemsize
-
-
-def size_of(element):
-    return element & (1 << 23) - 1
-
-
-_FORMATS = {
-    element_of(kind, struct.calcsize(letter)): letter
-    for kind, letters in {"f": "efd", "i": "bhiq", "u": "BHIQ"}.items()
-    for letter in letters
-}
-
-
-def combined(operands, element, reduction):
-    """The operands reduced in rank order; integers wrap around."""
-    letter = _FORMATS[element]
-    columns = zip(
-        *(struct.unpack(f"={len(o) // size_of(element)}{letter}", o) for o in operands), strict=True
-    )
-    bits = 8 * size_of(element)
-    values = []
-    for column in columns:
-        value = functools.reduce({SUM: operator.add, MIN: min, MAX: max}[reduction], column)
-        if letter.isupper():
-            value %= 1 << bits
-        elif letter in "bhiq":
-            value = (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
-        values.append(value)
-    return struct.pack(f"={len(values)}{letter}", *values)
-
-
-def parts(lengths):
-    value = 0xCBF29CE484222325
-    for length in lengths:
-        value = (value ^ length) * 0x100000001B3 % 2**64
-    return value
-
-
-_STATEMENT = "IIQBBHIQQI"
-STATEMENT_BYTES = struct.calcsize("<" + _STATEMENT)
-
-
-class Statement(NamedTuple):
-    kind: int = WAITING
-    peer: int = 0
-    sequence: int = 0
-    call: Call = Call()
-    waits_for: tuple = ()
-    text: str = ""
-
-    def pack(self, byte_order=BYTE_ORDER):
-        fields = (self.kind, self.peer, self.sequence, *self.call, len(self.waits_for))
-        order = _ORDER[byte_order]
-        ranks = struct.pack(f"{order}{len(self.waits_for)}I", *self.waits_for)
-        return struct.pack(order + _STATEMENT, *fields) + ranks + self.text.encode()
-
-    @classmethod
-    def unpack(cls, data, byte_order=BYTE_ORDER):
-        order = _ORDER[byte_order]
-        kind, peer, sequence, *call, count = struct.unpack_from(order + _STATEMENT, data)
-        ranks = struct.unpack_from(f"{order}{count}I", data, STATEMENT_BYTES)
-        text = data[STATEMENT_BYTES + 4 * count :].decode()
-        return cls(kind, peer, sequence, Call(*call), ranks, text)
-
-
-def expect(found, wanted, what):
-    if found != wanted:
-        raise Unexpected(f"{what}: found {found!r}, wanted {wanted!r}")
-
-
-# Connections.
 
 
 class Channel:
@@ -322,16 +149,15 @@ def accept(listener, secret):
     return channel, hello, question
 
 
-# Ranks: one of two, and a worker in a star.
+# Ranks.
 
 
 class Rank:
-    """Two connections, a count of the collectives, and the members as the begin told them."""
+    """A member with two connections, which counts its collectives."""
 
     def __init__(self, rank, size, control, data, member):
         self.rank, self.size, self.control, self.data, self.member = rank, size, control, data, member
         self.sequence = 0
-        self.members = []
 
     def __enter__(self):
         return self
@@ -353,13 +179,16 @@ class Rank:
             expect(channel.read_frame(), Frame(GOODBYE), "the last frame")
 
     def bring(self, call, payload=b""):
-        """Begin a collective."""
+        """Begin a collective, on the data connection."""
         self.sequence += 1
-        self.data.write(Frame(BRING, self.sequence, call, self.rank, payload).pack())
+        self.data.write(self.frame(BRING, call, payload).pack())
 
-    def hear(self, tag, call, part, length):
+    def frame(self, tag, call, payload=b"", part=None):
+        return Frame(tag, self.sequence, call, self.rank if part is None else part, payload)
+
+    def hear(self, channel, tag, call, part, length):
         """The payload of the next frame, which must be this one."""
-        frame = self.data.read_frame()
+        frame = channel.read_frame()
         expect(frame, Frame(tag, self.sequence, call, part, frame.payload), "a frame")
         expect(len(frame.payload), length, "the length of a payload")
         return frame.payload
@@ -398,34 +227,12 @@ class Rank:
         self._spread(Call(SPLIT_LOCAL), bytes(8))
 
 
-class OneOfTwo(Rank):
-    """Both ranks send each other the same frames; neither is special."""
-
-    def barrier(self):
-        self.bring(Call(BARRIER))
-        self.hear(BRING, Call(BARRIER), 1 - self.rank, 0)
-
-    def _gather(self, call, mine, lengths):
-        self.bring(call, mine)
-        theirs = self.hear(BRING, call, 1 - self.rank, lengths[1 - self.rank])
-        return [mine, theirs] if self.rank == 0 else [theirs, mine]
-
-    def _reduce(self, call, mine, element):
-        return combined(self._gather(call, mine, [len(mine)] * 2), element, call.reduction)
-
-    def _spread(self, call, mine):
-        is_root = self.rank == call.root
-        self.bring(call, mine if is_root else b"")
-        theirs = self.hear(BRING, call, 1 - self.rank, 0 if is_root else len(mine))
-        return mine if is_root else theirs
-
-
 class StarWorker(Rank):
     """Everything goes to rank 0, and comes from there."""
 
     def barrier(self):
         self.bring(Call(BARRIER))
-        self.hear(RESULT, Call(BARRIER), 0, 0)
+        self.hear(self.data, RESULT, Call(BARRIER), 0, 0)
 
     def _gather(self, call, mine, lengths):
         self.bring(call, mine)
@@ -440,21 +247,111 @@ class StarWorker(Rank):
 
     def _reduce(self, call, mine, element):
         self.bring(call, mine)
-        return self.hear(RESULT, call, 0, len(mine))
+        return self.hear(self.data, RESULT, call, 0, len(mine))
 
     def _spread(self, call, mine):
         is_root = self.rank == call.root
         self.bring(call, mine if is_root else b"")
-        theirs = self.hear(RESULT, call, 0, 0 if is_root else len(mine))
+        theirs = self.hear(self.data, RESULT, call, 0, 0 if is_root else len(mine))
         return mine if is_root else theirs
 
 
-def knock(address, secret, rank, size, pid):
-    """The two connections of a worker, after their handshakes: ``begun`` makes a rank of them."""
+class DirectRank(Rank):
+    """Connected with everybody, as one of two always is."""
+
+    def __init__(self, *arguments, links):
+        super().__init__(*arguments)
+        self.links = links
+
+    def hang_up(self):
+        super().hang_up()
+        for channel in self.links.values():
+            channel.close()
+
+    def barrier(self):
+        self._gather(Call(BARRIER), b"", [0] * self.size)
+
+    def _gather(self, call, mine, lengths):
+        self.sequence += 1
+        for channel in self.links.values():
+            channel.write(self.frame(BRING, call, mine).pack())
+        gathered = {
+            peer: self.hear(link, BRING, call, peer, lengths[peer]) for peer, link in self.links.items()
+        }
+        return [mine if rank == self.rank else gathered[rank] for rank in range(self.size)]
+
+    def _reduce(self, call, mine, element):
+        if self.size == 2 or len(mine) <= 16 << 10:
+            return combined(self._gather(call, mine, [len(mine)] * self.size), element, call.reduction)
+        self.sequence += 1
+        itemsize = size_of(element)
+        own = shares(mine, self.size, itemsize)
+        for peer, link in self.links.items():
+            link.write(self.frame(BRING, call, own[peer], part=peer).pack())
+        operands = {
+            peer: self.hear(link, BRING, call, self.rank, len(own[self.rank]))
+            for peer, link in self.links.items()
+        }
+        operands[self.rank] = own[self.rank]
+        results = {
+            self.rank: combined([operands[rank] for rank in range(self.size)], element, call.reduction)
+        }
+        for link in self.links.values():
+            link.write(self.frame(RESULT, call, results[self.rank]).pack())
+        for peer, link in self.links.items():
+            results[peer] = self.hear(link, RESULT, call, peer, len(own[peer]))
+        return b"".join(results[rank] for rank in range(self.size))
+
+    def _spread(self, call, mine):
+        self.sequence += 1
+        if self.size > 2 and len(mine) > 64 << 10:
+            return self._spread_shares(call, mine)
+        is_root = self.rank == call.root
+        for peer, link in self.links.items():
+            if is_root or peer in (call.root, 0):
+                link.write(self.frame(BRING, call, mine if is_root else b"").pack())
+        received = mine
+        for peer, link in self.links.items():
+            if peer == call.root:
+                received = self.hear(link, BRING, call, peer, len(mine))
+            elif is_root or self.rank == 0:
+                self.hear(link, BRING, call, peer, 0)
+        return received
+
+    def _spread_shares(self, call, mine):
+        others = [rank for rank in range(self.size) if rank != call.root]
+        share = dict(zip(others, shares(mine, len(others), 1), strict=True))
+        if self.rank == call.root:
+            for peer, link in self.links.items():
+                link.write(self.frame(BRING, call, share[peer], part=peer).pack())
+            for peer, link in self.links.items():
+                self.hear(link, BRING, call, peer, 0)
+            return mine
+        root = self.links[call.root]
+        root.write(self.frame(BRING, call).pack())
+        came = {self.rank: self.hear(root, BRING, call, self.rank, len(share[self.rank]))}
+        for peer, link in self.links.items():
+            if peer != call.root:
+                link.write(self.frame(RESULT, call, came[self.rank]).pack())
+        for peer, link in self.links.items():
+            if peer != call.root:
+                came[peer] = self.hear(link, RESULT, call, peer, len(share[peer]))
+        return b"".join(came[rank] for rank in others)
+
+
+def shares(data, count, itemsize):
+    """The data in so many shares; if it does not come out even, the first ones have an element more."""
+    least, more = divmod(len(data) // itemsize, count)
+    ends = [(least * i + min(i, more)) * itemsize for i in range(count + 1)]
+    return [data[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def knock(address, secret, rank, size, pid, *, port=0):
+    """The two connections of a worker, after their handshakes: `begun` makes a rank of them."""
     member, opened = os.urandom(16), []
     try:
         for channel in (CONTROL, DATA):
-            hello = Hello(channel, rank, size, pid, member, os.urandom(32))
+            hello = Hello(channel, rank, size, pid, member, os.urandom(32), port)
             opened.append(connect(address, secret, hello))
     except BaseException:
         for channel in opened:
@@ -463,27 +360,60 @@ def knock(address, secret, rank, size, pid):
     return Rank(rank, size, *opened, member)
 
 
+def hear_begin(waiting, topology):
+    """The members, as rank 0 names them when the group is complete."""
+    begin = waiting.control.read_frame()
+    expect(begin, Frame(BEGIN, payload=begin.payload), "the begin")
+    told = json.loads(begin.payload)
+    expect(told["topology"], topology, "the topology")
+    expect(len(told["members"]), waiting.size, "the number of members")
+    expect(told["members"][waiting.rank]["member"], waiting.member.hex(), "this rank in the begin")
+    return told["members"]
+
+
 def begun(waiting):
-    """The rank, once rank 0 has said that the group is complete."""
+    """The rank, once the group is complete."""
     try:
-        begin = waiting.control.read_frame()
-        expect(begin, Frame(BEGIN, payload=begin.payload), "the begin")
-        told = json.loads(begin.payload)
-        expect(told["topology"], "star", "the topology, of which this peer knows one")
-        kind = OneOfTwo if waiting.size == 2 else StarWorker
-        worker = kind(waiting.rank, waiting.size, waiting.control, waiting.data, waiting.member)
-        worker.members = told["members"]
-        expect(worker.members[worker.rank]["member"], worker.member.hex(), "this rank in the begin")
-        expect(len(worker.members), worker.size, "the number of members")
+        hear_begin(waiting, "star")
     except BaseException:
         waiting.hang_up()
         raise
-    return worker
+    identity = waiting.rank, waiting.size, waiting.control, waiting.data, waiting.member
+    return DirectRank(*identity, links={0: waiting.data}) if waiting.size == 2 else StarWorker(*identity)
 
 
 def join(address, secret, rank, size, pid):
     """Join the group of a rank 0 as the process ``pid``, and wait until it begins."""
     return begun(knock(address, secret, rank, size, pid))
+
+
+def join_directly(address, secret, rank, size, pid, *, before_connecting=lambda address: None):
+    """The same, with connections to all other ranks; ``before_connecting`` is told where to."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        waiting = knock(address, secret, rank, size, pid, port=listener.getsockname()[1])
+        identity = rank, size, waiting.control, waiting.data, waiting.member
+        worker = DirectRank(*identity, links={0: waiting.data})
+        try:
+            members = hear_begin(waiting, "direct")
+            # The higher of two ranks comes to the lower one; each is the member that rank 0 has named.
+            for peer in range(1, rank):
+                theirs = members[peer]["host"], members[peer]["port"]
+                before_connecting(theirs)
+                hello = Hello(DIRECT, rank, size, pid, waiting.member, os.urandom(32))
+                worker.links[peer] = connect(theirs, secret, hello)
+            while len(worker.links) < size - 1:
+                channel, guest, question = accept(listener, secret)
+                worker.links[guest.rank] = channel
+                expect(guest.channel, DIRECT, "the channel")
+                expect(guest.member.hex(), members[guest.rank]["member"], "who connects")
+                channel.write(verdict(secret, guest.pack(), question))
+            star = StarWorker(*identity)
+            expect(star._reduce(Call(ALLREDUCE, MIN), b"\1", element_of("u", 1)), b"\1", "what all say")
+            worker.sequence = star.sequence
+        except BaseException:
+            worker.hang_up()
+            raise
+        return worker
 
 
 def coordinate(listener, secret, pid, change_begin=lambda begin: begin):
@@ -496,15 +426,14 @@ def coordinate(listener, secret, pid, change_begin=lambda begin: begin):
             channel.write(verdict(secret, hello.pack(), question))
         (control, hello), (data, twin) = opened[CONTROL], opened[DATA]
         expect(twin, replace(hello, channel=DATA, nonce=twin.nonce), "the hello on the data connection")
-        rank0 = OneOfTwo(0, 2, control, data, os.urandom(16))
-        rank0.members = [
-            {"pid": pid, "host": "127.0.0.1", "port": 0, "member": rank0.member.hex()},
+        members = [
+            {"pid": pid, "host": "127.0.0.1", "port": 0, "member": ""},
             {"pid": hello.pid, "host": "127.0.0.1", "port": hello.port, "member": hello.member.hex()},
         ]
-        told = json.dumps({"topology": "star", "members": rank0.members})
+        told = json.dumps({"topology": "star", "members": members})
         control.write(change_begin(Frame(BEGIN, payload=told.encode()).pack()))
     except BaseException:
         for channel, _ in opened.values():
             channel.close()
         raise
-    return rank0
+    return DirectRank(0, 2, control, data, b"", links={1: data})

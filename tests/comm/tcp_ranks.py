@@ -7,6 +7,7 @@ import threading
 
 from cobre.comm import CollectiveFailed, TcpConfig, create_communicator
 from tests.comm import tcp_peer
+from tests.comm.tcp_format import BARRIER, BRING, Call, Frame
 from tests.comm.tcp_peer import DEADLINE_S
 
 SECRET = "correct horse battery staple"
@@ -53,3 +54,10 @@ class RealRank:
 def join(port, rank, size, secret=SECRET):
     """A plain rank of the group whose rank 0 listens at this port."""
     return tcp_peer.join(("127.0.0.1", port), secret, rank, size, PID)
+
+
+def enter_barrier(peer):
+    """Start a plain rank of two, and wait until the real one is in its first barrier, as its frame shows."""
+    peer.start()
+    expected = Frame(BRING, peer.sequence + 1, Call(BARRIER), 1 - peer.rank)
+    assert peer.data.read_frame() == expected

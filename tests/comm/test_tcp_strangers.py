@@ -4,14 +4,16 @@ import contextlib
 import json
 import os
 import socket
+import threading
 import time
 from dataclasses import replace
 
 import pytest
 
-from cobre.comm import InitializationFailed
-from tests.comm import tcp_peer
-from tests.comm.tcp_peer import CONTROL, DATA, REFUSED, WRONG_PROOF, Channel, Frame, Hello, Refused
+from cobre.comm import InitializationFailed, _tcp_door
+from tests.comm import tcp_format, tcp_peer
+from tests.comm.tcp_format import CONTROL, DATA, REFUSED, WRONG_PROOF, Frame, Hello
+from tests.comm.tcp_peer import Channel, Refused
 from tests.comm.tcp_ranks import PID, SECRET, join
 
 #: What a stranger sends, and how long it is: never enough to be heard out.
@@ -71,7 +73,7 @@ def test_strangers_who_stay_do_not_delay_a_group(port, start):
         ranks += [start(rank, 3) for rank in (1, 2)]
         for rank in ranks:
             rank.result()
-        assert time.monotonic() - began < 3.0
+        assert time.monotonic() - began < 4.5
 
 
 def test_a_stranger_who_is_slow_is_closed_after_5_seconds(port, start):
@@ -87,7 +89,7 @@ def test_a_stranger_who_is_slow_is_closed_after_5_seconds(port, start):
                 with contextlib.suppress(TimeoutError):
                     if stranger.recv(1) == b"":
                         break
-        assert 4.0 < time.monotonic() - began < 9.0
+        assert 4.0 < time.monotonic() - began < 20.0
     with join(port, 1, 2) as peer:
         finish(peer)
     real.result()
@@ -98,7 +100,7 @@ def test_a_wrong_proof_is_a_strangers(port, start):
     with pytest.raises(Refused) as refused:
         connect(port, a_hello(), secret="a guess")
     assert (refused.value.status, refused.value.text) == (WRONG_PROOF, "")
-    worker = start(1, 2, secret="another guess", connect_timeout_ms=1000)
+    worker = start(1, 2, secret="another guess")
     assert "secret" in worker.failure(InitializationFailed)
     with join(port, 1, 2) as peer:
         finish(peer)
@@ -110,13 +112,13 @@ def test_a_handshake_that_was_overheard_opens_no_door(port, start):
     real = start(0, 2)
     hello = a_hello()
     with contextlib.closing(connect(port, hello)) as control:
-        question = bytes(control.heard[: tcp_peer.CHALLENGE.size])
-        overheard = tcp_peer.proof(SECRET, hello.pack(), question)
+        question = bytes(control.heard[: tcp_format.CHALLENGE.size])
+        overheard = tcp_format.proof(SECRET, hello.pack(), question)
         with contextlib.closing(Channel(reach(port))) as replayed:
             replayed.write(hello.pack())
             assert replayed.read(len(question)) != question
             replayed.write(overheard)
-            assert replayed.read(40) == tcp_peer.verdict(SECRET, hello.pack(), question, WRONG_PROOF)
+            assert replayed.read(40) == tcp_format.verdict(SECRET, hello.pack(), question, WRONG_PROOF)
             assert replayed.ended()
         # The one who was overheard is a rank still.
         data = connect(port, replace(hello, channel=DATA, nonce=os.urandom(32)))
@@ -132,6 +134,27 @@ def finish(peer):
     peer.hear_goodbye()
 
 
+def test_strangers_at_the_door_of_a_worker_count_for_nothing(port, start):
+    """Where ranks connect with each other, each has a door of its own."""
+    real = [start(rank, 3, topology="direct") for rank in (0, 1)]
+
+    def crowd(address):
+        with contextlib.closing(Channel(tcp_peer.reach(address))) as stranger:
+            with contextlib.suppress(OSError):
+                stranger.write(GREETINGS["HTTP"] * 3)
+            assert_closed(stranger)
+        with pytest.raises(Refused) as refused:
+            tcp_peer.connect(address, "a guess", a_hello(2, 3, tcp_format.DIRECT))
+        assert refused.value.status == WRONG_PROOF
+
+    address = ("127.0.0.1", port)
+    with tcp_peer.join_directly(address, SECRET, 2, 3, PID, before_connecting=crowd) as peer:
+        peer.start()
+        peer.barrier()
+        for one in real:
+            one.result()
+
+
 # Ranks that hold the secret, and disagree.
 
 DISAGREEMENTS = {
@@ -139,7 +162,7 @@ DISAGREEMENTS = {
     "rank": ({"rank": 5}, ["rank 5"]),
     "rank 0": ({"rank": 0}, ["rank 0"]),
     "version": ({"version": 2}, ["version 2", "version 1"]),
-    "byte order": ({"byte_order": 3 - tcp_peer.BYTE_ORDER}, ["byte order"]),
+    "byte order": ({"byte_order": 3 - tcp_format.BYTE_ORDER}, ["byte order"]),
 }
 
 
@@ -175,16 +198,16 @@ def test_a_real_rank_says_why_it_was_refused(listener, start, fields):
     channel, hello, question = tcp_peer.accept(listener, SECRET)
     with contextlib.closing(channel):
         text = f"not with this {fields}: " + ", ".join(words)
-        channel.write(tcp_peer.verdict(SECRET, hello.pack(), question, REFUSED, text))
+        channel.write(tcp_format.verdict(SECRET, hello.pack(), question, REFUSED, text))
         assert text in real.failure(InitializationFailed)
 
 
-@pytest.mark.parametrize(("status", "text"), [(tcp_peer.WELCOME, ""), (REFUSED, "go away")])
+@pytest.mark.parametrize(("status", "text"), [(tcp_format.WELCOME, ""), (REFUSED, "go away")])
 def test_a_rank_0_that_cannot_prove_itself_is_not_believed(listener, start, status, text):
-    real = start(1, 2, port=listener.getsockname()[1], connect_timeout_ms=500)
+    real = start(1, 2, port=listener.getsockname()[1])
     channel, hello, question = tcp_peer.accept(listener, SECRET)
     with contextlib.closing(channel):
-        channel.write(tcp_peer.verdict("a guess", hello.pack(), question, status, text))
+        channel.write(tcp_format.verdict("a guess", hello.pack(), question, status, text))
         assert channel.ended()
     told = real.failure(InitializationFailed)
     assert "secret" in told
@@ -217,12 +240,12 @@ def test_a_begin_that_is_none_begins_nothing(listener, start, case):
     if not isinstance(payload, bytes):
         payload = json.dumps(payload).encode()
     real = start(1, 2, port=listener.getsockname()[1])
-    begin = Frame(tcp_peer.BEGIN, payload=payload).pack()
+    begin = Frame(tcp_format.BEGIN, payload=payload).pack()
     with tcp_peer.coordinate(listener, SECRET, PID, lambda right: begin):
         assert "no beginning of this group" in real.failure(InitializationFailed)
 
 
-@pytest.mark.parametrize("begin", [b"cbrg" + bytes(52), tcp_peer.header(Frame(tcp_peer.BEGIN), 2**62)])
+@pytest.mark.parametrize("begin", [b"cbrg" + bytes(52), tcp_format.header(Frame(tcp_format.BEGIN), 2**62)])
 def test_a_frame_that_is_no_begin_begins_nothing(listener, start, begin):
     real = start(1, 2, port=listener.getsockname()[1])
     with tcp_peer.coordinate(listener, SECRET, PID, lambda right: begin):
@@ -231,18 +254,34 @@ def test_a_frame_that_is_no_begin_begins_nothing(listener, start, begin):
 
 def test_an_abort_instead_of_a_begin_is_passed_on(listener, start):
     real = start(1, 2, port=listener.getsockname()[1])
-    abort = Frame(tcp_peer.ABORT, payload="no room for élan".encode()).pack()
+    abort = Frame(tcp_format.ABORT, payload="no room for élan".encode()).pack()
     with tcp_peer.coordinate(listener, SECRET, PID, lambda right: abort):
         assert "no room for élan" in real.failure(InitializationFailed)
 
 
-def test_a_rank_that_lost_its_connection_may_come_again(port, start):
-    """The same process, which has not heard the verdict; another one would be a second rank 1."""
-    real = start(0, 2)
-    hello = a_hello()
-    with contextlib.closing(connect(port, hello)):
-        control = connect(port, replace(hello, nonce=os.urandom(32)))
-        data = connect(port, replace(hello, channel=DATA, nonce=os.urandom(32)))
-        with tcp_peer.begun(tcp_peer.Rank(1, 2, control, data, hello.member)) as peer:
-            finish(peer)
-    real.result()
+def test_who_has_proved_itself_gives_way_to_nobody(listener, monkeypatch):
+    """A crowd may come between its proof and the verdict. Shut out, it would be a second rank 1 later."""
+    monkeypatch.setattr(_tcp_door, "MOST_AT_ONCE", 1)
+    proved, crowded = threading.Event(), threading.Event()
+
+    def objection(hello):
+        proved.set()
+        assert crowded.wait(tcp_peer.DEADLINE_S)
+
+    port, hello = listener.getsockname()[1], a_hello().pack()
+    with (
+        contextlib.closing(_tcp_door.Door(listener, SECRET.encode(), objection, None)) as door,
+        contextlib.closing(Channel(reach(port))) as rank1,
+    ):
+        rank1.write(hello)
+        question = rank1.read(tcp_format.CHALLENGE.size)
+        rank1.write(tcp_format.proof(SECRET, hello, question))
+        assert proved.wait(tcp_peer.DEADLINE_S)
+        with contextlib.closing(Channel(reach(port))) as stranger:
+            stranger.write(a_hello().pack())
+            stranger.read(tcp_format.CHALLENGE.size)  # it is being listened to: somebody else has given way
+        crowded.set()
+        assert rank1.read(40) == tcp_format.verdict(SECRET, hello, question)
+        guest = door.next_guest(tcp_peer.DEADLINE_S)
+        assert guest.hello.pack() == hello
+        guest.connection.close()

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from cobre.comm import ReduceOp
-from tests.comm import tcp_peer
-from tests.comm.tcp_peer import Call, Frame, Hello, Statement, element_of
-from tests.comm.tcp_ranks import PID, SECRET, join
+from tests.comm import tcp_format, tcp_peer
+from tests.comm.tcp_format import Call, Frame, Hello, Statement, element_of
+from tests.comm.tcp_ranks import PID, SECRET, enter_barrier, join
 
 # How the vectors were made. Fields were written down one after the other by the tables of
 # docs/reference/tcp-wire-format.md; proofs are from `openssl dgst -sha256 -mac HMAC -macopt key:…` over those
@@ -23,7 +23,7 @@ HANDSHAKE = VECTORS["handshake"]
 
 
 def constant(name):
-    return getattr(tcp_peer, name.upper().replace(" ", "_"))
+    return getattr(tcp_format, name.upper().replace(" ", "_"))
 
 
 def element(text):
@@ -48,7 +48,7 @@ def payload(vector):
         said = vector["statement"]
         kind, waits_for = constant(said["kind"]), tuple(said.get("waits_for", ()))
         statement = Statement(kind, said["peer"], said.get("sequence", 0), call(said), waits_for)
-        return statement.pack(tcp_peer.LITTLE)
+        return statement.pack(tcp_format.LITTLE)
     if "text" in vector:
         return vector["text"].encode()
     dtype = vector["fields"].get("element", "u1")
@@ -88,31 +88,31 @@ def test_the_handshake_of_the_vectors():
     assert Hello.unpack(hello.pack()) == hello
     fields = HANDSHAKE["challenge"]["fields"]
     byte_order = constant(fields["byte_order"])
-    challenge = tcp_peer.challenge(bytes.fromhex(fields["nonce"]), fields["version"], byte_order)
+    challenge = tcp_format.challenge(bytes.fromhex(fields["nonce"]), fields["version"], byte_order)
     assert challenge == challenge_vector()
-    assert tcp_peer.proof(secret, hello.pack(), challenge) == bytes.fromhex(HANDSHAKE["proof"]["hex"])
+    assert tcp_format.proof(secret, hello.pack(), challenge) == bytes.fromhex(HANDSHAKE["proof"]["hex"])
 
 
 @pytest.mark.parametrize("vector", HANDSHAKE["verdicts"], ids=lambda vector: vector["fields"]["status"])
 def test_a_verdict_of_the_vectors(vector):
     status, text = constant(vector["fields"]["status"]), vector["fields"]["text"]
     hello, challenge = hello_vector().pack(), challenge_vector()
-    verdict = tcp_peer.verdict(HANDSHAKE["secret"], hello, challenge, status, text)
+    verdict = tcp_format.verdict(HANDSHAKE["secret"], hello, challenge, status, text)
     assert verdict == bytes.fromhex(vector["hex"])
 
 
 @pytest.mark.parametrize("vector", VECTORS["frames"], ids=lambda vector: vector["name"].replace(" ", "_"))
 def test_a_frame_of_the_vectors(vector):
     written = bytes.fromhex(vector["hex"])
-    assert frame(vector).pack(tcp_peer.LITTLE) == written
+    assert frame(vector).pack(tcp_format.LITTLE) == written
     assert len(written) == 56 + vector["fields"]["length"]
-    read, length = tcp_peer.unpack_header(written[:56], tcp_peer.LITTLE)
+    read, length = tcp_format.unpack_header(written[:56], tcp_format.LITTLE)
     assert read == frame(vector)._replace(payload=b"")
     assert length == vector["fields"]["length"]
     if "lengths" in vector:
-        assert tcp_peer.parts(vector["lengths"]) == int(vector["fields"]["parts"], 16)
+        assert tcp_format.parts(vector["lengths"]) == int(vector["fields"]["parts"], 16)
     if "statement" in vector:
-        assert Statement.unpack(written[56:], tcp_peer.LITTLE).pack(tcp_peer.LITTLE) == written[56:]
+        assert Statement.unpack(written[56:], tcp_format.LITTLE).pack(tcp_format.LITTLE) == written[56:]
 
 
 # Every collective, in both roles.
@@ -163,7 +163,7 @@ def plain_calls(peer, dtype, count):
     mine = numbers(peer.rank, dtype, lengths[peer.rank]).tobytes()
     results.append(b"".join(peer.allgatherv(mine, [length * itemsize for length in lengths], coded)))
     mine = numbers(peer.rank, dtype, count).tobytes()
-    results += [peer.allreduce(mine, coded, op) for op in (tcp_peer.SUM, tcp_peer.MIN, tcp_peer.MAX)]
+    results += [peer.allreduce(mine, coded, op) for op in (tcp_format.SUM, tcp_format.MIN, tcp_format.MAX)]
     results += [peer.broadcast(mine, coded, root) for root in range(peer.size)]
     assert peer.create_shared_region(count, coded)
     peer.split_local()
@@ -223,10 +223,25 @@ def test_a_plain_worker_in_a_star_of_three(port, start, rank, count):
         assert one.result()[: len(expected)] == expected
 
 
+@pytest.mark.parametrize("count", [1, 50_000])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_plain_rank_among_three_that_are_connected_directly(port, start, rank, count):
+    """50 000 numbers are reduced and broadcast in shares. The higher of two ranks opens the connection."""
+    real = [
+        start(other, 3, real_calls("f8", count), topology="direct") for other in range(3) if other != rank
+    ]
+    with tcp_peer.join_directly(("127.0.0.1", port), SECRET, rank, 3, PID) as peer:
+        told = plain_calls(peer, "f8", count)
+        expected = expected_calls(3, "f8", count)
+        assert told == expected
+        for one in real:
+            assert one.result()[: len(expected)] == expected
+
+
 # The bytes that real ranks send, where the document leaves no choice.
 
 little_endian = pytest.mark.skipif(
-    tcp_peer.BYTE_ORDER != tcp_peer.LITTLE, reason="the vectors are of a little-endian group"
+    tcp_format.BYTE_ORDER != tcp_format.LITTLE, reason="the vectors are of a little-endian group"
 )
 
 
@@ -258,7 +273,7 @@ def test_a_real_rank_1_sends_the_vectors(listener, start):
     real = start(1, 2, calls_of_the_vectors, port=listener.getsockname()[1])
     with tcp_peer.coordinate(listener, SECRET, PID) as peer:
         expected = replace(hello_vector(), pid=os.getpid())
-        for channel, heard in ((tcp_peer.CONTROL, peer.control.heard), (tcp_peer.DATA, peer.data.heard)):
+        for channel, heard in ((tcp_format.CONTROL, peer.control.heard), (tcp_format.DATA, peer.data.heard)):
             hello = Hello.unpack(heard[:80])
             assert hello == replace(expected, channel=channel, member=hello.member, nonce=hello.nonce)
         peer.start()
@@ -274,7 +289,7 @@ def test_a_real_rank_1_sends_the_vectors(listener, start):
 @little_endian
 def test_a_real_rank_0_sends_the_vectors(port, start):
     """The same frames from rank 0 differ in their part only; its handshake in nothing but nonces."""
-    calls = [Call(tcp_peer.BARRIER), Call(tcp_peer.ALLREDUCE, element=element("f8"), count=4)]
+    calls = [Call(tcp_format.BARRIER), Call(tcp_format.ALLREDUCE, element=element("f8"), count=4)]
     real = start(0, 2, lambda comm: (comm.barrier(), comm.allreduce(np.arange(4.0), np.zeros(4))))
     with join(port, 1, 2) as peer:
         for heard in (peer.control.heard, peer.data.heard):
@@ -284,7 +299,7 @@ def test_a_real_rank_0_sends_the_vectors(port, start):
         peer.bring(calls[0])
         peer.bring(calls[1], bytes(32))
         sent = b"".join(
-            Frame(tcp_peer.BRING, number, made, 0, brought).pack()
+            Frame(tcp_format.BRING, number, made, 0, brought).pack()
             for number, made, brought in ((3, calls[0], b""), (4, calls[1], np.arange(4.0).tobytes()))
         )
         assert peer.data.read(len(sent)) == sent
@@ -326,8 +341,7 @@ def test_what_a_real_rank_1_says_when_something_is_wrong(listener, start):
     real = start(1, 2, lambda comm: comm.barrier(), port=listener.getsockname()[1])
     report, answer, question, abort = map(vector_of, ("report", "answer", "question", "abort"))
     with tcp_peer.coordinate(listener, SECRET, PID) as peer:
-        peer.start()
-        expect_barrier(peer)
+        enter_barrier(peer)
         peer.control.write(bytes.fromhex(question["hex"]))
         assert peer.control.read_frame().pack() == bytes.fromhex(answer["hex"])
         peer.bring(call(report["statement"]), bytes(32))
@@ -336,34 +350,36 @@ def test_what_a_real_rank_1_says_when_something_is_wrong(listener, start):
         assert real.failure() == f"barrier: {abort['text']}"
 
 
-def expect_barrier(peer):
-    """Its frame shows that the real rank is there."""
-    expected = Frame(tcp_peer.BRING, peer.sequence + 1, Call(tcp_peer.BARRIER), 1 - peer.rank)
-    assert peer.data.read_frame() == expected
-
-
 def test_what_a_real_rank_0_says_when_a_worker_reports_silence(port, start):
     """It asks all; who does not answer is at fault, and all are told."""
-    real = start(0, 3, lambda comm: comm.barrier(), topology="star")
+    real = start(0, 3, lambda comm: comm.broadcast(np.zeros(1)), topology="star")
     with two_workers(port) as (rank1, rank2):
-        rank1.bring(Call(tcp_peer.BARRIER))
-        waiting = Statement(tcp_peer.SILENCE, waits_for=(0,)).pack()
-        rank1.control.write(Frame(tcp_peer.REPORT, 3, Call(tcp_peer.BARRIER), payload=waiting).pack())
+        made = in_broadcast(rank1)
+        waiting = Statement(tcp_format.SILENCE, waits_for=(0,)).pack()
+        rank1.control.write(Frame(tcp_format.REPORT, 3, made, payload=waiting).pack())
         for worker in (rank1, rank2):
-            assert worker.control.read_frame() == Frame(tcp_peer.QUESTION)
-        words = real.failure().removeprefix("barrier: ")
+            assert worker.control.read_frame() == Frame(tcp_format.QUESTION)
+        words = real.failure().removeprefix("broadcast: ")
         assert f"rank 2 (pid {PID + 2}) did not come within " in words
         for worker in (rank1, rank2):
-            assert worker.control.read_frame() == Frame(tcp_peer.ABORT, payload=words.encode())
+            assert worker.control.read_frame() == Frame(tcp_format.ABORT, payload=words.encode())
 
 
 def test_what_a_real_rank_0_says_when_a_rank_dies(port, start):
-    real = start(0, 3, lambda comm: comm.barrier(), topology="star")
+    real = start(0, 3, lambda comm: comm.broadcast(np.zeros(1)), topology="star")
     with two_workers(port) as (rank1, rank2):
-        rank1.bring(Call(tcp_peer.BARRIER))
+        in_broadcast(rank1)
         rank2.hang_up()
-        words = real.failure().removeprefix("barrier: ")
+        words = real.failure().removeprefix("broadcast: ")
         assert f"rank 2 (pid {PID + 2}) exited" in words
-        while (told := rank1.control.read_frame()) == Frame(tcp_peer.QUESTION):
+        while (told := rank1.control.read_frame()) == Frame(tcp_format.QUESTION):
             pass  # asked where the end of the data connection was seen first
-        assert told == Frame(tcp_peer.ABORT, payload=words.encode())
+        assert told == Frame(tcp_format.ABORT, payload=words.encode())
+
+
+def in_broadcast(worker):
+    """The call, once its result shows that rank 0 is in it and waits for both workers."""
+    made = Call(tcp_format.BROADCAST, element=element("f8"), count=1)
+    worker.bring(made)
+    worker.hear(worker.data, tcp_format.RESULT, made, 0, 8)
+    return made

@@ -1,7 +1,8 @@
 #include "watchdog.hpp"
 
 #include <algorithm>
-#include <csignal>
+
+#include "core/comm/thread.hpp"
 
 namespace cobre::mpi {
 
@@ -9,12 +10,7 @@ using namespace std::chrono_literals;
 
 Watchdog::Watchdog(std::chrono::duration<double> timeout, std::function<void(comm::Operation)> bark)
     : timeout_(timeout), bark_(std::move(bark)) {
-  // Signals are for the threads that Python knows.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = comm::start_quiet_thread([this] { run(); });
 }
 
 Watchdog::~Watchdog() {

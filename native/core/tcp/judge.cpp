@@ -129,15 +129,22 @@ void Judge::conclude() {
   }
   if (statement.kind == Kind::lost) return decide(lost(names_, *reporter_, statement.peer));
 
+  const auto waits = [](const std::optional<Said>& said, std::uint32_t rank) {
+    return said && std::find(said->waits_for.begin(), said->waits_for.end(), rank) != said->waits_for.end();
+  };
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < said_.size(); ++rank) {
-    const auto waits = [&](const auto& said) {
-      return said && std::find(said->waits_for.begin(), said->waits_for.end(), rank) != said->waits_for.end();
-    };
-    if (!said_[rank] && std::any_of(said_.begin(), said_.end(), waits)) missing.push_back(rank);
+    const auto for_this = [&](const auto& said) { return waits(said, rank); };
+    if (!said_[rank] && std::any_of(said_.begin(), said_.end(), for_this)) missing.push_back(rank);
   }
   if (missing.empty()) {
-    // All are there, so what is missing is a connection: of the reporter, if nobody knows better.
+    // All are there, so what is missing is a connection: of two that wait for each other. The reporter
+    // may be a collective further on, and wait for both of them.
+    for (std::uint32_t rank = 0; rank < said_.size(); ++rank) {
+      for (std::uint32_t peer = rank + 1; peer < said_.size(); ++peer) {
+        if (waits(said_[rank], peer) && waits(said_[peer], rank)) return decide(lost(names_, rank, peer));
+      }
+    }
     const auto peer = report.waits_for.empty() ? *reporter_ : report.waits_for.front();
     return decide(lost(names_, *reporter_, peer));
   }

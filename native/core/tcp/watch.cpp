@@ -1,19 +1,14 @@
 #include "watch.hpp"
 
-#include <csignal>
-
 #include <poll.h>
+
+#include "core/comm/thread.hpp"
 
 namespace cobre::tcp {
 
 Watch::Watch(std::vector<Control>&& connections, Names names, double timeout_s)
     : connections_(std::move(connections)), judge_(std::move(names), timeout_s) {
-  // Signals are for the threads that Python knows.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = comm::start_quiet_thread([this] { run(); });
 }
 
 Watch::~Watch() {

@@ -12,7 +12,7 @@ import socket
 import struct
 import threading
 import time
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from cobre.comm._config import TcpConfig
@@ -90,22 +90,27 @@ class _Host:
     def __init__(self, config: TcpConfig, secret: bytes, tls: Tls | None) -> None:
         self._config, self._secret, self._tls = config, secret, tls
         self._lock = threading.Lock()  # guests are judged in threads of the door
+        self._came_in = threading.Condition(self._lock)
         self._expected: dict[int, Hello] = {}  # who has said hello as which rank
         self._control: dict[int, Guest] = {}
         self._data: dict[int, Guest] = {}
+        self._full = False
 
     def assemble(self) -> Membership:
         config = self._config
         deadline = time.monotonic() + config.connect_timeout_ms / 1000
         listener = listen(config.bind_addr, config.port)
         try:
-            with closing(Door(listener, self._secret, self._objection, self._tls)) as door:
-                # Both, because a rank's second connection may be through the door before its first.
-                while min(len(self._control), len(self._data)) < config.size - 1:
+            door = Door(listener, self._secret, self._objection, self._tls)
+            try:
+                while not self._is_full():
                     left = deadline - time.monotonic()
                     if left <= 0:
                         raise InitializationFailed("tcp", self._missing(door.strangers))
                     self._welcome(door.next_guest(min(left, 0.05)))
+            finally:
+                for late in door.close():
+                    self._welcome(late)  # to be told, like all others, how it ended
             return self._complete()  # only now, when nobody else can come
         except Refusal as exc:
             self._end(str(exc))
@@ -129,13 +134,16 @@ class _Host:
     def _clash(self, who: str, hello: Hello) -> str | None:
         """Say whether somebody else is that rank already; otherwise it is this one from now on."""
         with self._lock:
+            if hello.channel == CONTROL:
+                # Whoever had this rank may have ended a moment ago, perhaps while it was coming in.
+                self._came_in.wait_for(lambda: not self._is_coming_in(hello), timeout=1)
+                if not self._full:
+                    self._forget_who_left()
             known = self._expected.get(hello.rank)
-            same = known is not None and known.member == hello.member
-            # The same process comes again if its connection broke before it heard the verdict.
-            if hello.channel == CONTROL and hello.rank != 0 and (same or not known):
+            if hello.channel == CONTROL and hello.rank != 0 and not known:
                 self._expected[hello.rank] = hello
                 return None
-        if hello.channel == DATA and same:
+        if hello.channel == DATA and known and known.member == hello.member:
             return None
         if hello.rank != 0 and not known:
             return f"{who} opened its connections in the wrong order"
@@ -143,22 +151,53 @@ class _Host:
         pids = f"pid {other} and pid {hello.pid}"
         return f"two processes say that they are rank {hello.rank}: {pids}; give each a rank of its own"
 
+    def _is_coming_in(self, hello: Hello) -> bool:
+        """Whether another process of this rank has been told that it is welcome, and is not there yet."""
+        known = self._expected.get(hello.rank)
+        return known is not None and known.member != hello.member and hello.rank not in self._control
+
     def _welcome(self, guest: Guest | None) -> None:
-        if guest is None:
-            self._forget_who_left()
-            return
-        guests = self._control if guest.hello.channel == CONTROL else self._data
-        if replaced := guests.pop(guest.hello.rank, None):
-            replaced.connection.close()
-        guests[guest.hello.rank] = guest
+        with self._lock:
+            if guest is None:
+                self._forget_who_left()
+                return
+            if self._full:
+                guest.connection.close()
+                return
+            # A thread of the door may be faster than the one that began before it, so a rank's data
+            # connection can come out first.
+            guests = self._control if guest.hello.channel == CONTROL else self._data
+            before, guests[guest.hello.rank] = guests.get(guest.hello.rank), guest
+            if before:
+                before.connection.close()
+            self._came_in.notify_all()
+
+    def _is_full(self) -> bool:
+        """Whether all are there. From then on nobody is replaced."""
+        with self._lock:
+            self._full = not self._absent()
+            return self._full
+
+    def _absent(self) -> list[int]:
+        """Ranks that have not both their connections yet."""
+
+        def member(guests: dict[int, Guest], rank: int) -> bytes | None:
+            return guests[rank].hello.member if rank in guests else None
+
+        others = range(1, self._config.size)
+        # A connection of a process that has ended since does not count for the one that replaced it.
+        return [
+            rank
+            for rank in others
+            if rank not in self._control or member(self._control, rank) != member(self._data, rank)
+        ]
 
     def _forget_who_left(self) -> None:
-        """A rank that ends before the group is complete may be started again."""
+        """A rank that ends before the group is complete may be started again. The lock is held."""
         for rank, guest in list(self._control.items()):
             if _is_silent(guest.connection):
                 continue
-            with self._lock:
-                del self._expected[rank]
+            del self._expected[rank]
             self._control.pop(rank).connection.close()
             if rank in self._data:
                 self._data.pop(rank).connection.close()
@@ -186,7 +225,7 @@ class _Host:
         return membership
 
     def _missing(self, strangers: int) -> str:
-        missing = [str(rank) for rank in range(1, self._config.size) if rank not in self._data]
+        missing = [str(rank) for rank in self._absent()]
         patience = f"{self._config.connect_timeout_ms / 1000:g} s"
         words = f"ranks that did not come within {patience}: {', '.join(missing)}"
         if strangers:
@@ -219,7 +258,7 @@ class _Visitor:
         try:
             deadline = time.monotonic() + patience
             control = self._knock(rank_0, CONTROL, deadline)
-            data = self._knock(rank_0, DATA, deadline)
+            data = self._knock(rank_0, DATA, deadline, control)
             membership = _read_begin(control, config.size, time.monotonic() + patience + SLACK_SECONDS)
             membership.control[0], membership.data[0] = control, data
             if membership.direct:
@@ -229,12 +268,24 @@ class _Visitor:
         except BaseException:
             self._cleanup.close()
             raise
-        if self._door:
-            self._door.close()
+        self._close_door()
         return membership
 
-    def _knock(self, address: tuple[str, int], channel: int, deadline: float) -> socket.socket:
-        """Connect and be let in; try again until the deadline as long as nobody is there."""
+    def _close_door(self) -> None:
+        for late in self._door.close() if self._door else ():
+            late.connection.close()
+
+    def _knock(
+        self,
+        address: tuple[str, int],
+        channel: int,
+        deadline: float,
+        control: socket.socket | None = None,
+    ) -> socket.socket:
+        """Connect and be let in; try again until the deadline as long as nobody is there.
+
+        Where there is a control connection already, it says why nobody will ever be there.
+        """
         begun, pause, where = time.monotonic(), 0.005, f"{address[0]} port {address[1]}"
         while True:
             try:
@@ -245,6 +296,8 @@ class _Visitor:
                 raise InitializationFailed("tcp", str(exc)) from None
             except OSError as exc:
                 problem = exc.strerror or str(exc)
+            if control and not _is_silent(control):
+                _read_begin(control, self._config.size, deadline)
             if time.monotonic() + pause >= deadline:
                 raise InitializationFailed(
                     "tcp", f"cannot reach {where} within {deadline - begun:.3g} s: {problem}{self._tls_hint}"
@@ -288,7 +341,7 @@ class _Visitor:
         if self._door or self._config.size == 2 or self._config.topology == "star":
             return
         self._door = Door(listen(host, 0), self._secret, self._objection, self._tls)
-        self._cleanup.callback(self._door.close)
+        self._cleanup.callback(self._close_door)
 
     def _objection(self, hello: Hello) -> str | None:
         self._begun.wait(DIRECT_SECONDS)  # the other may have heard before this rank that all are there

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from cobre.comm._tcp_handshake import Hello, Refusal, Stranger, greet
@@ -76,10 +77,14 @@ class Door:
             raise found
         return found
 
-    def close(self) -> None:
-        """Close the listener, and whatever is still at the door. A second call does nothing."""
+    def close(self) -> list[Guest]:
+        """Close the listener, and whatever is still at the door. A second call does nothing.
+
+        Returns:
+            Who came in and was not asked for by `next_guest`; for the caller to close.
+        """
         if not self._open:
-            return
+            return []
         self._open = False
         self._wake.close()
         self._acceptor.join()
@@ -90,10 +95,10 @@ class Door:
                 _shut(connection)
         for thread in self._threads:
             thread.join()
-        while not self._found.empty():  # whoever came in too late
-            late = self._found.get()
-            if isinstance(late, Guest):
-                late.connection.close()
+        late = []
+        while not self._found.empty():
+            late.append(self._found.get())
+        return [guest for guest in late if isinstance(guest, Guest)]
 
     def _accept(self) -> None:
         self._listener.setblocking(False)
@@ -116,7 +121,9 @@ class Door:
             )
             with self._lock:
                 if len(self._pending) >= MOST_AT_ONCE:
-                    _shut(next(iter(self._pending)))
+                    oldest = next(iter(self._pending))
+                    del self._pending[oldest]
+                    _shut(oldest)
                 self._pending[connection] = None
             self._threads = [one for one in self._threads if one.is_alive()] + [thread]
             thread.start()
@@ -129,9 +136,7 @@ class Door:
             here = str(connection.getsockname()[0])
             connection.settimeout(PROOF_SECONDS)
             plain = self._tls.secure(connection, deadline) if self._tls else connection
-            hello = greet(plain, self._secret, deadline, self._objection)
-            with self._lock:
-                self._pending.pop(connection)
+            hello = greet(plain, self._secret, deadline, partial(self._judge, connection))
             plain.setblocking(True)
             self._found.put(Guest(hello, plain, address, here))
         except Exception as problem:  # noqa: BLE001  whatever a stranger's bytes bring about, it ends here
@@ -144,6 +149,14 @@ class Door:
             connection.close()
             if plain is not None:
                 plain.close()
+
+    def _judge(self, connection: socket.socket, hello: Hello) -> str | None:
+        """Say what is wrong with somebody who has proved itself, and need not give way any more."""
+        with self._lock:
+            if connection not in self._pending:
+                raise ConnectionAbortedError("it has given way already, and may come again")
+            del self._pending[connection]
+        return self._objection(hello)
 
 
 def listen(host: str, port: int) -> socket.socket:

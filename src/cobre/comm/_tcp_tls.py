@@ -99,7 +99,8 @@ class _Relay:
 
     def close(self) -> None:
         self._closing_by = time.monotonic() + FLUSH_SECONDS
-        self._wake.send(b"!")
+        with suppress(OSError):  # it was awake, has seen that, and is gone
+            self._wake.send(b"!")
         self._thread.join()
         self._wake.close()
 
@@ -118,10 +119,32 @@ class _Relay:
                 one.pump()
                 if not one.watch(self._selector):
                     carried.discard(one)
-        for one in carried:
+        for one in (*carried, *self._fresh):
             one.drop(self._selector)
         self._selector.close()
         self._woken.close()
+
+
+class _Flow:
+    """Bytes that go from one socket to another: what has been read and not yet written is ``pending``."""
+
+    def __init__(self, source: socket.socket, sink: socket.socket) -> None:
+        self._source, self._sink = source, sink
+        self._buffer = bytearray(CHUNK_BYTES)
+        self.pending = memoryview(b"")
+
+    def move(self) -> bool:
+        """Move what can be moved without waiting. Raises OSError when either side is gone."""
+        try:
+            if not self.pending:
+                length = self._source.recv_into(self._buffer)
+                if not length:
+                    raise ConnectionResetError("it has ended, and all that it said was passed on")
+                self.pending = memoryview(self._buffer)[:length]
+            self.pending = self.pending[self._sink.send(self.pending) :]
+        except _AGAIN:
+            return False
+        return True
 
 
 class _Carried:
@@ -129,57 +152,30 @@ class _Carried:
 
     def __init__(self, secured: ssl.SSLSocket, plain: socket.socket) -> None:
         self._secured, self._plain = secured, plain
-        self._buffers = bytearray(CHUNK_BYTES), bytearray(CHUNK_BYTES)
-        self._out = self._in = memoryview(b"")  # on their way to the network, to the group
+        self._out, self._in = _Flow(plain, secured), _Flow(secured, plain)
         self._over = False
         self._registered = {secured: 0, plain: 0}
 
     def pump(self) -> None:
         """Move what can be moved without waiting."""
         try:
-            while self._outwards() | self._inwards():
+            while self._out.move() | self._in.move():
                 pass
-        except OSError:  # either side is gone
+        except OSError:
             self._over = True
-
-    def _outwards(self) -> bool:
-        if not self._out:
-            try:
-                length = self._plain.recv_into(self._buffers[0])
-            except _AGAIN:
-                return False
-            if not length:
-                raise ConnectionResetError("the group has closed it, and all it said is out")
-            self._out = memoryview(self._buffers[0])[:length]
-        try:
-            self._out = self._out[self._secured.send(self._out) :]
-        except _AGAIN:
-            return False
-        return True
-
-    def _inwards(self) -> bool:
-        if not self._in:
-            try:
-                length = self._secured.recv_into(self._buffers[1])
-            except _AGAIN:
-                return False
-            if not length:
-                raise ConnectionResetError("the peer has closed it, and all it said was passed on")
-            self._in = memoryview(self._buffers[1])[:length]
-        try:
-            self._in = self._in[self._plain.send(self._in) :]
-        except _AGAIN:
-            return False
-        return True
 
     def watch(self, selector: selectors.BaseSelector) -> bool:
         """Wait for what can happen next; False if nothing can any more."""
         if self._over:
             self.drop(selector)
             return False
-        read, write = selectors.EVENT_READ, selectors.EVENT_WRITE
-        self._select(selector, self._plain, (write if self._in else 0) | (0 if self._out else read))
-        self._select(selector, self._secured, (write if self._out else 0) | (0 if self._in else read))
+        for side, to_it, from_it in (
+            (self._plain, self._in, self._out),
+            (self._secured, self._out, self._in),
+        ):
+            write = selectors.EVENT_WRITE if to_it.pending else 0
+            read = 0 if from_it.pending else selectors.EVENT_READ
+            self._select(selector, side, write | read)
         return True
 
     def drop(self, selector: selectors.BaseSelector) -> None:

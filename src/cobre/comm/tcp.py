@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -47,9 +48,16 @@ class TcpCommunicator(NativeCommunicator):
         self._use(group)
         #: Whether every two ranks have a connection, so that payloads need not go through rank 0.
         self.connected_directly = config.size <= 2
-        if membership.direct:
-            self._connect_directly(config, membership)
-        self.topology = gather_topology(self, "tcp")
+
+    def agree(self, config: TcpConfig, membership: Membership) -> None:
+        """Settle with the other ranks what a group settles at its start. A collective."""
+        try:
+            if membership.direct:
+                self._connect_directly(config, membership)
+            self.topology = gather_topology(self, "tcp")
+        finally:
+            for connection in membership.direct_links.values():  # those that the group has not taken over
+                connection.close()
 
     def _connect_directly(self, config: TcpConfig, membership: Membership) -> None:
         """Use direct connections if all ranks have all of theirs; else rank 0 hands on what they send."""
@@ -57,8 +65,6 @@ class TcpCommunicator(NativeCommunicator):
         if self.connected_directly:
             self._group.connect_directly(_detached(membership.direct_links))
             return
-        for connection in membership.direct_links.values():
-            connection.close()
         problem = membership.direct_problem
         if config.topology == "direct":
             raise InitializationFailed("tcp", problem or "other ranks could not connect with each other")
@@ -79,6 +85,12 @@ class TcpCommunicator(NativeCommunicator):
         self._group.leave()
         if self._tls:
             self._tls.close()
+
+    def __del__(self) -> None:
+        # The group ends with its last reference, but a thread refers to what it carries. While Python
+        # ends, there are no threads any more that could be waited for.
+        if self._tls and not self._closed and not sys.is_finalizing():
+            self._close()
 
     def _create_shared_region(self, count: int, dtype: np.dtype[Any]) -> HeapRegion:
         region: HeapRegion | None = None
@@ -112,13 +124,20 @@ class TcpBackend(Backend[TcpConfig]):
         secret = config.key()
         tls = Tls(config) if config.tls_cert else None
         try:
-            return TcpCommunicator(config, connect_to_group(config, secret, tls), tls)
-        except CollectiveFailed as exc:
-            raise InitializationFailed(self.name, exc.message) from None
+            membership = connect_to_group(config, secret, tls)
         except BaseException:
             if tls:
                 tls.close()
             raise
+        comm = TcpCommunicator(config, membership, tls)
+        try:
+            comm.agree(config, membership)
+        except BaseException as exc:
+            comm.close()  # not when the error is dropped, which refers to it: others wait until then
+            if isinstance(exc, CollectiveFailed):
+                raise InitializationFailed(self.name, exc.message) from None
+            raise
+        return comm
 
     @contextmanager
     def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:

@@ -1,0 +1,21 @@
+// Threads of our own, which Python knows nothing of.
+#pragma once
+
+#include <csignal>
+#include <thread>
+#include <utility>
+
+namespace cobre::comm {
+
+/// Start a thread that gets no signals: those are for the threads that Python knows.
+template <class Body>
+std::thread start_quiet_thread(Body&& body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::forward<Body>(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+}  // namespace cobre::comm

@@ -1,0 +1,149 @@
+"""Ranks that die, stop or are interrupted: the others learn who it was, at once, and nothing remains."""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.comm.workers import Pool
+from tests.processes import eventually
+
+#: On each backend. More for a thorough run: COBRE_CHAOS_TRIALS=500 make test
+TRIALS = int(os.environ.get("COBRE_CHAOS_TRIALS", "28"))
+#: How many ranks a group may have; more for a thorough run: COBRE_CHAOS_RANKS=8
+MOST_RANKS = int(os.environ.get("COBRE_CHAOS_RANKS", "4"))
+ACTIONS = [
+    "barrier",
+    "allreduce",
+    "allreduce large",
+    "allgatherv",
+    "allgatherv large",
+    "broadcast large",
+    "region",
+]
+STAR, DIRECT = {"COBRE_TCP_TOPOLOGY": "star"}, {"COBRE_TCP_TOPOLOGY": "direct"}
+
+on_every_backend = pytest.mark.parametrize(
+    ("backend", "variables"),
+    [
+        pytest.param(
+            "shm",
+            {},
+            id="shm",
+            marks=pytest.mark.skipif(
+                sys.platform != "linux", reason="shm rests on futexes, memfds and pidfds"
+            ),
+        ),
+        pytest.param("tcp", STAR, id="tcp-star"),
+        pytest.param("tcp", DIRECT, id="tcp-direct"),
+    ],
+)
+
+
+@pytest.fixture
+def pool():
+    pool = Pool()
+    yield pool
+    pool.close()
+
+
+def sleeps(pid):
+    """Whether a process waits for something: here, inside a collective."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] == "S"
+
+
+def check_that_others_name(victim, killed_at, ranks, *, besides=()):
+    """All others have failed, within a second, saying who died; ``besides`` are not asked."""
+    named = f"rank {victim} (pid {ranks[victim].pid}) exited"
+    for rank in set(range(len(ranks))) - {victim, *besides}:
+        fact = ranks[rank].hear()
+        case = f"rank {victim} of {len(ranks)} killed, rank {rank} says {fact}"
+        assert fact["error"] == "CollectiveFailed", case
+        assert named in fact["words"], case
+        assert fact["at"] - killed_at < 1.0, case
+
+
+@on_every_backend
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.replace(" ", "_"))
+@pytest.mark.timeout(600)
+def test_a_killed_rank_is_named_by_all_others_within_a_second(pool, backend, variables, action):
+    """Killed inside a collective or between two, first, last or in the middle."""
+    chance = random.Random(f"chaos {action}")
+    for _ in range(max(1, TRIALS // len(ACTIONS))):
+        size = chance.choice(range(2, MOST_RANKS + 1))
+        victim = chance.choice([0, size - 1, chance.randrange(size)])
+        pause_s = chance.choice([0.0, 0.0, 0.001])
+        ranks = pool.group(backend, size, action, pause_s=pause_s, variables=variables)
+        time.sleep(chance.uniform(0, 0.02))
+        killed_at = time.monotonic()
+        ranks[victim].process.kill()
+        check_that_others_name(victim, killed_at, ranks)
+        pool.replace(ranks[victim])
+
+
+@pytest.mark.parametrize("variables", [STAR, DIRECT], ids=["tcp-star", "tcp-direct"])
+@pytest.mark.parametrize("victim", [1, 2, 3])
+def test_a_death_is_noticed_while_rank_0_computes(pool, variables, victim):
+    """In a star everybody waits for rank 0, which is not even in a collective."""
+    ranks = pool.group("tcp", 4, "allreduce", variables=variables, instead={0: "compute"})
+    killed_at = time.monotonic()
+    ranks[victim].process.kill()
+    check_that_others_name(victim, killed_at, ranks, besides=[0])
+    ranks[0].go_on()
+    assert f"rank {victim} (pid {ranks[victim].pid}) exited" in ranks[0].hear()["words"]
+
+
+@on_every_backend
+@pytest.mark.parametrize("victim", [0, 1, 2])
+def test_a_stopped_rank_is_named_within_the_timeout_and_learns_it_later(pool, backend, variables, victim):
+    timeout = {f"COBRE_{backend.upper()}_TIMEOUT_SECS": "1"}
+    ranks = pool.group(backend, 3, "allreduce", variables={**variables, **timeout})
+    stopped = ranks[victim]
+    stopped_at = time.monotonic()
+    stopped.process.send_signal(signal.SIGSTOP)
+    try:
+        for rank, worker in enumerate(ranks):
+            if rank != victim:
+                fact = worker.hear()
+                assert fact["error"] == "CollectiveFailed"
+                assert f"rank {victim} (pid {stopped.pid}) did not come within 1 s" in fact["words"]
+                assert fact["at"] - stopped_at < 1.0 + 1.0
+    finally:
+        stopped.process.send_signal(signal.SIGCONT)
+    assert stopped.hear()["error"] == "CollectiveFailed"
+
+
+@on_every_backend
+@pytest.mark.parametrize("victim", [0, 1, 2])
+def test_an_interrupted_rank_is_named(pool, backend, variables, victim):
+    """Ctrl-C in a collective in which it waits for a rank that computes."""
+    late = (victim + 1) % 3
+    ranks = pool.group(backend, 3, "barrier", variables=variables, instead={late: "compute"})
+    interrupted = ranks[victim]
+    eventually(lambda: sleeps(interrupted.pid))
+    interrupted_at = time.monotonic()
+    interrupted.process.send_signal(signal.SIGINT)
+    assert interrupted.hear()["error"] == "KeyboardInterrupt"
+    fact = ranks[3 - victim - late].hear()
+    assert fact["words"].endswith(f"rank {victim} (pid {interrupted.pid}) was interrupted")
+    assert fact["at"] - interrupted_at < 1.0
+    ranks[late].go_on()
+    assert f"rank {victim} (pid {interrupted.pid}) was interrupted" in ranks[late].hear()["words"]
+
+
+@on_every_backend
+def test_when_all_are_killed_at_once_nothing_remains(pool, backend, variables):
+    """Neither a name in shared memory nor a listening port: the next group meets at the same one."""
+    chance = random.Random("all at once")
+    for _ in range(3):
+        ranks = pool.group(backend, 3, chance.choice(ACTIONS), variables=variables)
+        time.sleep(chance.uniform(0, 0.02))
+        for worker in ranks:
+            worker.process.kill()
+        for worker in ranks:
+            pool.replace(worker)
+    assert [entry.name for entry in Path("/dev/shm").iterdir() if "cobre" in entry.name] == []
