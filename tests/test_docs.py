@@ -16,7 +16,6 @@ import cobre.errors
 from cobre.comm import _config
 from cobre.comm._registry import BUILTIN
 from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
-from cobre.comm.mpi import RANK_PROCESS_VARIABLE
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -113,7 +112,7 @@ def _rows(text):
     return {row[0]: row[1:] for row in rows if row and row[0].startswith("COBRE_")}
 
 
-FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS"}
+FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS"}
 
 
 def test_the_table_of_variables_has_every_setting():
@@ -130,7 +129,11 @@ def test_the_table_of_variables_has_every_setting():
             declared[rule.variable] = [shown, name]
     described = {name: cells[:2] for name, cells in rows.items() if name in declared}
     assert described == declared
-    assert rows.keys() - declared.keys() == {BACKEND_VARIABLE, RANK_PROCESS_VARIABLE, *FOR_TESTS}
+    assert rows.keys() - declared.keys() == {
+        BACKEND_VARIABLE,
+        _config.MPI_RANK_PROCESS_VARIABLE,
+        *FOR_TESTS,
+    }
 
 
 SNIPPETS = [page for page in (ROOT / "examples" / "several_machines").iterdir() if page.is_file()]
