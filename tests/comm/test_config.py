@@ -2,7 +2,7 @@
 
 import pytest
 
-from cobre.comm import MissingConfiguration, ShmConfig, TcpConfig
+from cobre.comm import MissingConfiguration, MpiConfig, ShmConfig, TcpConfig
 
 SHM = {"COBRE_SHM_NAME": "/cobre-42", "COBRE_SHM_RANK": "1", "COBRE_SHM_SIZE": "4"}
 TCP = {
@@ -16,6 +16,12 @@ TCP = {
 def test_shm_reads_its_variables():
     assert ShmConfig.from_env(SHM) == ShmConfig("/cobre-42", rank=1, size=4, timeout_s=60)
     assert ShmConfig.from_env({**SHM, "COBRE_SHM_TIMEOUT_SECS": "2.5"}).timeout_s == 2.5
+
+
+@pytest.mark.parametrize("config", [ShmConfig, TcpConfig, MpiConfig])
+def test_the_example_of_a_refusal_is_accepted(config):
+    for name, rule, _ in config._declared():
+        assert rule.accepts(rule.parse(rule.example)), name
 
 
 def test_tcp_reads_its_variables_and_has_the_documented_defaults():

@@ -1,5 +1,6 @@
 """Which backend an environment leads to, and what is said when it cannot be had."""
 
+import os
 import sys
 import types
 
@@ -126,6 +127,26 @@ def test_a_slurm_batch_step_is_no_mpi_launch(env, why):
 @pytest.mark.usefixtures("mpi")
 def test_srun_is_an_mpi_launch(env):
     assert choose(env).backend == "mpi"
+
+
+@pytest.mark.usefixtures("mpi")
+def test_a_child_of_a_rank_is_no_rank(monkeypatch):
+    """It has the launcher's variables and the pid of another process, alive or not."""
+    launched = {"PMI_RANK": "1", "PMI_SIZE": "4"}
+    assert choose({**launched, "COBRE_MPI_RANK_PID": str(os.getpid())}).backend == "mpi"
+    child = {**launched, "COBRE_MPI_RANK_PID": "1"}
+    assert choose({**child, "COBRE_COMM_BACKEND": "mpi"}).backend == "mpi", "it was asked for"
+    assert choose({**child, "COBRE_SHM_NAME": "/x"}).backend == "shm"
+    choice = choose(child)
+    assert choice.backend == "local"
+    assert choice.passed_over == (
+        "mpi: an MPI launcher set PMI_RANK, PMI_SIZE, but for a rank (pid 1) that started this process; "
+        "it is no rank itself",
+    )
+    for variable, value in child.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.warns(RuntimeWarning, match=r"for a rank \(pid 1\).*it is no rank itself, and runs alone"):
+        assert create_communicator().size == 1
 
 
 @pytest.mark.usefixtures("no_mpi")

@@ -45,7 +45,7 @@ def _whole(variable: str, expected: str, example: str, least: int = 0, most: flo
     def accepts(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
-    return Setting(variable, expected, "60", parse, accepts)
+    return Setting(variable, expected, example, parse, accepts)
 
 
 def _seconds(variable: str, least: float = math.ulp(0)) -> Setting:
@@ -77,6 +77,8 @@ def _size(variable: str) -> Setting:
     return _whole(variable, "the number of ranks, a whole number from 1 to 65535", "4", 1, 65535)
 
 
+#: The mpi backend names in it the process that is a rank, whose children inherit the launcher's variables.
+MPI_RANK_PROCESS_VARIABLE = "COBRE_MPI_RANK_PID"
 _HOST = r"\S+"
 _LOOPBACK = r"localhost|::1|127(\.[0-9]+){3}"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cobre.comm._backend import Config
 from cobre.comm._base import BackendCommunicator
+from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE
 from cobre.comm._registry import BUILTIN, backend_names, load
 from cobre.errors import BackendNotAvailable, InvalidBackend
 
@@ -97,10 +98,18 @@ def _detect(env: Mapping[str, str]) -> Choice:
     warning = ""
 
     launched = [variable for variable in MPI_LAUNCHER_VARIABLES if variable in env]
+    found = f"an MPI launcher set {', '.join(launched)}"
+    own = str(os.getpid())
+    owner = env.get(MPI_RANK_PROCESS_VARIABLE, own)
     if launched == ["SLURM_PROCID"] and (single := _single_slurm_task(env)):
         passed_over.append(f"mpi: SLURM_PROCID is set, but {single}")
+    elif launched and owner != own:
+        passed_over.append(
+            f"mpi: {found}, but for a rank (pid {owner}) that started this process; it is no rank itself"
+        )
+        # Not in silence: a launcher that a rank has started passes the same variables on to real ranks.
+        warning = f"{passed_over[0]}, and runs alone. Set {BACKEND_VARIABLE} to 'local', or to what it is."
     elif launched:
-        found = f"an MPI launcher set {', '.join(launched)}"
         try:
             load("mpi")
             return Choice("mpi", found)

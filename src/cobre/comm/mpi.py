@@ -18,7 +18,7 @@ import numpy as np
 from cobre._native import MpiGroup
 from cobre.comm._backend import Backend
 from cobre.comm._base import SharedRegion
-from cobre.comm._config import MpiConfig
+from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
 from cobre.comm._mpi_windows import Windows
 from cobre.comm._native_communicator import NativeCommunicator
 from cobre.comm._topology import MpiInfo, gather_topology
@@ -27,8 +27,6 @@ from cobre.errors import BackendNotAvailable, CollectiveFailed, InitializationFa
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-#: Holds the process that is a rank. Its children inherit the launcher's variables, but they are no ranks.
-RANK_PROCESS_VARIABLE = "COBRE_MPI_RANK_PID"
 MOST_BYTES_AT_ONCE = 1 << 30
 
 
@@ -126,7 +124,7 @@ def _start() -> Any:
     if mpi.Is_finalized():
         raise InitializationFailed("mpi", "MPI has been finalised, and it cannot start again in this process")
     if not mpi.Is_initialized():
-        if (owner := os.environ.get(RANK_PROCESS_VARIABLE)) and owner != str(os.getpid()):
+        if (owner := os.environ.get(MPI_RANK_PROCESS_VARIABLE)) and owner != str(os.getpid()):
             raise InitializationFailed(
                 "mpi",
                 f"this process was started by a rank (pid {owner}) and is none itself, though it has the "
@@ -135,7 +133,7 @@ def _start() -> Any:
         mpi.Init_thread(mpi.THREAD_SERIALIZED)
         atexit.register(_finish, mpi)
         _abort_on_uncaught_exceptions(mpi)
-    os.environ[RANK_PROCESS_VARIABLE] = str(os.getpid())
+    os.environ[MPI_RANK_PROCESS_VARIABLE] = str(os.getpid())
     return mpi
 
 
