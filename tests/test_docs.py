@@ -118,7 +118,7 @@ FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANK
 def test_the_table_of_variables_has_every_setting():
     rows = _rows((DOCS / "reference" / "environment.md").read_text())
     declared = {}
-    for config in (_config.ShmConfig, _config.TcpConfig):
+    for config in (_config.ShmConfig, _config.TcpConfig, _config.MpiConfig):
         for name, rule, required in config._declared():
             default = "required" if required else getattr(config, name)
             if name == "coordinator":
@@ -129,7 +129,11 @@ def test_the_table_of_variables_has_every_setting():
             declared[rule.variable] = [shown, name]
     described = {name: cells[:2] for name, cells in rows.items() if name in declared}
     assert described == declared
-    assert rows.keys() - declared.keys() == {BACKEND_VARIABLE, *FOR_TESTS}
+    assert rows.keys() - declared.keys() == {
+        BACKEND_VARIABLE,
+        _config.MPI_RANK_PROCESS_VARIABLE,
+        *FOR_TESTS,
+    }
 
 
 SNIPPETS = [page for page in (ROOT / "examples" / "several_machines").iterdir() if page.is_file()]
@@ -145,6 +149,14 @@ def test_no_variable_is_named_that_does_not_exist(page):
 def test_the_variables_of_launchers_are_listed():
     text = (DOCS / "reference" / "environment.md").read_text()
     assert [name for name in MPI_LAUNCHER_VARIABLES if f"`{name}`" not in text] == []
+
+
+def test_the_cost_model_gives_the_figure_and_the_table_of_its_page(tmp_path):
+    page, figure = DOCS / "explanation" / "cost.md", tmp_path / "cost.svg"
+    command = [sys.executable, ROOT / "benchmarks" / "cost_model.py", "--out", figure]
+    table = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert table in page.read_text()
+    assert figure.read_text() == page.with_suffix(".svg").read_text()
 
 
 def test_every_builtin_backend_is_described():
