@@ -112,7 +112,7 @@ def _rows(text):
     return {row[0]: row[1:] for row in rows if row and row[0].startswith("COBRE_")}
 
 
-FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS"}
+FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS", "COBRE_TEST_LARGE"}
 
 
 def test_the_table_of_variables_has_every_setting():

@@ -44,11 +44,18 @@ on_every_backend = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture
-def pool():
+@pytest.fixture(scope="module")
+def all_workers():
     pool = Pool()
     yield pool
     pool.close()
+
+
+@pytest.fixture
+def pool(all_workers):
+    """Processes that are ranks in one test after the other: most of a test is starting them."""
+    yield all_workers
+    all_workers.tidy()
 
 
 def sleeps(pid):

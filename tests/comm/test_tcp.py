@@ -94,7 +94,7 @@ def test_ranks_that_call_different_things_all_learn_who_called_what(size, topolo
 
 
 @in_both_topologies
-@pytest.mark.parametrize("late", [0, 1, 2])
+@pytest.mark.parametrize("late", [0, 2])
 def test_a_silent_rank_is_named_within_the_timeout(topology, late, tmp_path):
     args, env = (late, str(tmp_path / "told")), {"COBRE_TCP_TIMEOUT_SECS": "1"}
     told = run(group_bodies.wait_for_a_late_rank, 3, *args, topology=topology, **env)

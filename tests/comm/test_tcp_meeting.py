@@ -33,18 +33,14 @@ def pool():
 @pytest.fixture
 def start(pool):
     """Start a rank with these variables; who has not ended with the test is ended with it."""
-    started = []
 
     def start(variables, **changes):
         worker = pool.idle()
-        started.append(worker)
         worker.begin(backend="tcp", variables={**variables, **changes}, action="meet")
         return worker
 
     yield start
-    for worker in started:
-        if worker.busy:
-            pool.replace(worker)
+    pool.tidy()
 
 
 @contextmanager

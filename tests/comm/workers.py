@@ -111,6 +111,12 @@ class Pool:
         self.workers.remove(worker)
         self.workers.append(Worker())
 
+    def tidy(self):
+        """Replace those that are still in a trial, or dead: the next test gets workers that are free."""
+        for worker in [*self.workers]:
+            if worker.busy:
+                self.replace(worker)
+
     def close(self):
         for worker in self.workers:
             worker.end()
