@@ -21,6 +21,7 @@ from cobre.comm._base import SharedRegion
 from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
 from cobre.comm._mpi_windows import Windows
 from cobre.comm._native_communicator import NativeCommunicator
+from cobre.comm._selection import launched_ranks
 from cobre.comm._topology import MpiInfo, gather_topology
 from cobre.errors import BackendNotAvailable, CollectiveFailed, InitializationFailed
 
@@ -139,6 +140,13 @@ def _start() -> Any:
         mpi.Init_thread(mpi.THREAD_SERIALIZED)
         atexit.register(_finish, mpi)
         _abort_on_uncaught_exceptions(mpi)
+    if (promised := launched_ranks(os.environ)) > mpi.COMM_WORLD.Get_size() == 1:
+        raise InitializationFailed(
+            "mpi",
+            f"the launcher started {promised} ranks, but this process is alone in MPI's world: it does not "
+            f"know this launcher, because it is {_info(mpi).library}; use that library's mpiexec, or set "
+            "MPI4PY_LIBMPI to the library of this one (under SLURM: see srun --mpi=list)",
+        )
     os.environ[MPI_RANK_PROCESS_VARIABLE] = str(os.getpid())
     return mpi
 
