@@ -147,14 +147,14 @@ class GroupBinding {
       Turn& turn;
       ~Leave() { turn.leave(); }
     } const leave_at_the_end{turn_};
-    if constexpr (requires { group().finalized(); }) {
-      if (group().finalized()) raise_cobre_error("InvalidCommunicator", "MPI has been finalised");
-    }
     run_in_turn(operation, bytes, collective);
   }
 
   template <class Collective>
   void run_in_turn(const char* operation, std::size_t bytes, Collective&& collective) {
+    if constexpr (requires { group().finalized(); }) {
+      if (group().finalized()) raise_cobre_error("InvalidCommunicator", "MPI has been finalised");
+    }
     std::string what;
     int mpi_error_class = 0;
     try {

@@ -32,6 +32,7 @@ class MpiGroup : public GroupBinding<MpiGroup> {
                {std::chrono::duration<double>(timeout_s), checked, most_at_once}) {}
 
   bool finalized() const { return group_.finalized(); }
+  void fence() { meet(comm::Operation::fence, "fence"); }
 
  private:
   friend class GroupBinding<MpiGroup>;
@@ -51,6 +52,7 @@ void bind_mpi(nb::module_& m) {
            "most_at_once"_a, "turn"_a, nb::keep_alive<1, 12>(),
            "Use MPI handles as integers; `types` by element type, 0 where MPI has none; `ops` are sum, min, "
            "max.")
+      .def("fence", &MpiGroup::fence, "SharedRegion.fence, as far as it is waiting.")
       .def_prop_ro("finalized", &MpiGroup::finalized, "Whether MPI has been finalised.");
   bind_collectives(type);
 }

@@ -76,6 +76,9 @@ class MpiGroup:
         Use MPI handles as integers; `types` by element type, 0 where MPI has none; `ops` are sum, min, max.
         """
 
+    def fence(self) -> None:
+        """SharedRegion.fence, as far as it is waiting."""
+
     @property
     def finalized(self) -> bool:
         """Whether MPI has been finalised."""

@@ -73,7 +73,10 @@ struct Watched {
 
 void Group::begin(const Call& call) {
   ++sequence_;
-  if (options_.checked) compare(call);
+  // Making a region or a communicator takes long anyway, and must not begin before all have come.
+  const bool always = call.operation == comm::Operation::create_shared_region ||
+                      call.operation == comm::Operation::split_local;
+  if (options_.checked || always) compare(call);
 }
 
 void Group::compare(const Call& call) {

@@ -14,24 +14,33 @@ import numpy as np
 
 from cobre.comm._base import SharedRegion
 from cobre.comm._memory import available_bytes
-from cobre.errors import AllocationFailed, CollectiveFailed
+from cobre.errors import AllocationFailed, CollectiveFailed, InvalidCommunicator
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
+    from cobre._native import MpiGroup
+
 
 class Windows:
     """All windows of one communicator that have not been freed."""
 
-    def __init__(self, comm: MPI.Intracomm, node: MPI.Intracomm) -> None:
+    def __init__(self, group: MpiGroup, machine: MpiGroup, node: MPI.Intracomm) -> None:
+        """``machine`` and ``node`` are the ranks of ``group`` that share memory, for us and for MPI."""
         from mpi4py import MPI  # noqa: PLC0415  loaded by now
 
-        self._mpi, self._comm, self._node = MPI, comm, node
+        self._mpi, self._group, self._machine, self._node = MPI, group, machine, node
         self._windows: list[tuple[MPI.Win, weakref.finalize[Any, Any]]] = []
 
     def create(self, count: int, dtype: np.dtype[Any]) -> MpiRegion:
         """Make a region; all ranks of the communicator do so together."""
+        try:
+            return self._create(count, dtype)
+        except self._mpi.Exception as exc:
+            raise CollectiveFailed("create_shared_region", f"MPI says: {exc}", exc.Get_error_class()) from exc
+
+    def _create(self, count: int, dtype: np.dtype[Any]) -> MpiRegion:
         self._free_unused()
         requested = count * dtype.itemsize
         leader = self._node.Get_rank() == 0
@@ -53,10 +62,11 @@ class Windows:
         if leader:
             holder[:] = 0
         elements = holder[:requested].view(dtype) if requested else np.zeros(count, dtype)
-        region = MpiRegion(elements, window, self._node)
         self._windows.append((window, weakref.finalize(holder, _nothing)))
-        region.fence()
-        return region
+        window.Sync()
+        self._node.Barrier()
+        window.Sync()
+        return MpiRegion(elements, window, self._mpi, self._machine)
 
     def close(self) -> None:
         """Forget the windows: memory that arrays may refer to stays until MPI is finalised."""
@@ -74,25 +84,22 @@ class Windows:
         self._windows = [one for one, is_used in zip(self._windows, anywhere, strict=True) if is_used]
 
     def _all(self, yes: bool) -> bool:
-        everybody = np.zeros(1, np.uint8)
-        self._comm.Allreduce(np.array([yes], np.uint8), everybody, self._mpi.MIN)
-        return bool(everybody[0])
+        return self._group.all("create_shared_region", yes)
 
 
 class MpiRegion(SharedRegion):
     """Memory that the ranks of one machine truly share, by a window of MPI's."""
 
-    def __init__(self, memory: NDArray[Any], window: MPI.Win, node: MPI.Intracomm) -> None:
+    def __init__(self, memory: NDArray[Any], window: MPI.Win, mpi: Any, machine: MpiGroup) -> None:
         super().__init__(memory)
-        self._window, self._node = window, node
+        self._window, self._mpi, self._machine = window, mpi, machine
 
     def _fence(self) -> None:
-        try:
-            self._window.Sync()
-            self._node.Barrier()
-            self._window.Sync()
-        except Exception as exc:
-            raise CollectiveFailed("fence", f"MPI says: {exc}") from exc
+        if self._mpi.Is_finalized():  # even the window's calls would abort the job
+            raise InvalidCommunicator("MPI has been finalised")
+        self._window.Sync()
+        self._machine.fence()
+        self._window.Sync()
 
 
 def _nothing() -> None:

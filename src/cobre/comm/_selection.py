@@ -115,9 +115,9 @@ def _detect(env: Mapping[str, str]) -> Choice:
             return Choice("mpi", found)
         except BackendNotAvailable as exc:
             passed_over.append(f"mpi: {found}, but {exc}")
-            if _launched_ranks(env) > 1:
+            if launched_ranks(env) > 1:
                 warning = (
-                    f"{found}, which promises {_launched_ranks(env)} ranks, but {exc}. "
+                    f"{found}, which promises {launched_ranks(env)} ranks, but {exc}. "
                     "Unless another backend is configured, each process runs alone and does all the work."
                 )
 
@@ -152,7 +152,7 @@ def _single_slurm_task(env: Mapping[str, str]) -> str:
     return ""
 
 
-def _launched_ranks(env: Mapping[str, str]) -> int:
+def launched_ranks(env: Mapping[str, str]) -> int:
     """How many ranks the launcher says it started; 1 if it does not say."""
     for variable in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
         if env.get(variable, "").isdecimal():

@@ -21,6 +21,7 @@ from cobre.comm._base import SharedRegion
 from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
 from cobre.comm._mpi_windows import Windows
 from cobre.comm._native_communicator import NativeCommunicator
+from cobre.comm._selection import launched_ranks
 from cobre.comm._topology import MpiInfo, gather_topology
 from cobre.errors import BackendNotAvailable, CollectiveFailed, InitializationFailed
 
@@ -40,22 +41,11 @@ class MpiCommunicator(NativeCommunicator):
         self._comm, self._node, self._config = comm, node, config
         for one in (comm, node):
             one.Set_errhandler(mpi.ERRORS_RETURN)
-        handle = mpi._handleof
-        self._group = MpiGroup(
-            self._rank,
-            self._size,
-            mpi.__file__,
-            handle(comm),
-            handle(mpi.BYTE),
-            [handle(one) if one else 0 for one in _types(mpi)],
-            (handle(mpi.SUM), handle(mpi.MIN), handle(mpi.MAX)),
-            config.timeout_s,
-            bool(config.check),
-            MOST_BYTES_AT_ONCE,
-            self._turn,
-        )
+        self._group = self._group_of(comm)
         self._use(self._group)
-        self._windows = Windows(comm, node)
+        # Who fences a region waits for the ranks of the machine only.
+        together = node.Get_size() == comm.Get_size()
+        self._windows = Windows(self._group, self._group if together else self._group_of(node), node)
         self._is_leader = node.Get_rank() == 0
         self.topology = gather_topology(self, "mpi", mpi=_info(mpi))
 
@@ -63,6 +53,23 @@ class MpiCommunicator(NativeCommunicator):
     def is_leader(self) -> bool:
         """Whether this is the first rank of its machine."""
         return self._is_leader
+
+    def _group_of(self, comm: MPI.Intracomm) -> MpiGroup:
+        """Collectives of ``comm``, in this communicator's turn."""
+        mpi, handle = self._mpi, self._mpi._handleof
+        return MpiGroup(
+            comm.Get_rank(),
+            comm.Get_size(),
+            mpi.__file__,
+            handle(comm),
+            handle(mpi.BYTE),
+            [handle(one) if one else 0 for one in _types(mpi)],
+            (handle(mpi.SUM), handle(mpi.MIN), handle(mpi.MAX)),
+            self._config.timeout_s,
+            bool(self._config.check),
+            MOST_BYTES_AT_ONCE,
+            self._turn,
+        )
 
     def _create_shared_region(self, count: int, dtype: np.dtype[Any]) -> SharedRegion:
         self._group.announce("create_shared_region", count, dtype.kind, dtype.itemsize, np.zeros(1))
@@ -133,6 +140,13 @@ def _start() -> Any:
         mpi.Init_thread(mpi.THREAD_SERIALIZED)
         atexit.register(_finish, mpi)
         _abort_on_uncaught_exceptions(mpi)
+    if (promised := launched_ranks(os.environ)) > mpi.COMM_WORLD.Get_size() == 1:
+        raise InitializationFailed(
+            "mpi",
+            f"the launcher started {promised} ranks, but this process is alone in MPI's world: it does not "
+            f"know this launcher, because it is {_info(mpi).library}; use that library's mpiexec, or set "
+            "MPI4PY_LIBMPI to the library of this one (under SLURM: see srun --mpi=list)",
+        )
     os.environ[MPI_RANK_PROCESS_VARIABLE] = str(os.getpid())
     return mpi
 
