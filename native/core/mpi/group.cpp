@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "core/comm/float_environment.hpp"
 #include "core/comm/parts.hpp"
 
 namespace cobre::mpi {
@@ -156,7 +157,7 @@ bool Group::order_is_irrelevant(comm::ReduceOp op, comm::Element element) const 
   const bool wide = element == comm::Element::int32 || element == comm::Element::int64 ||
                     element == comm::Element::uint32 || element == comm::Element::uint64;
   if (is_integer(element)) {
-    // Wrapping around is the same in any order. Open MPI, however, saturates sums of short integers.
+    // Wrapping around is the same in any order. Open MPI, however, saturates most sums of short ones.
     return op != comm::ReduceOp::sum || wide;
   }
   // a + b = b + a, to the last bit. Minima and maxima are another matter: MPI leaves open what NaN does.
@@ -183,6 +184,7 @@ void Group::allreduce(const Call& call, comm::Element element, std::size_t items
         std::memcpy(scratch_.data(), from, bytes);
         from = scratch_.data();
       }
+      const comm::DefaultFloatEnvironment as_everywhere;
       check(library_.Allreduce(from, recv + at, static_cast<int>(part),
                                handles_.types[static_cast<std::size_t>(element)],
                                handles_.ops[static_cast<std::size_t>(op)], handles_.comm));

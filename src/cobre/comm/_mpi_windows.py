@@ -55,6 +55,8 @@ class Windows:
         except self._mpi.Exception as exc:
             problem = f"MPI says: {exc}"
         if not self._all(window is not None) or window is None:
+            if window is not None:  # then all ranks of this machine have it
+                window.Free()
             raise AllocationFailed(requested, problem or "another machine of the group has no memory for it")
         window.Lock_all()
         memory, _ = window.Shared_query(0)
