@@ -44,8 +44,9 @@ class MpiCommunicator(NativeCommunicator):
         self._group = self._group_of(comm)
         self._use(self._group)
         # Who fences a region waits for the ranks of the machine only.
-        together = node.Get_size() == comm.Get_size()
-        self._windows = Windows(self._group, self._group if together else self._group_of(node), node)
+        self._all_share_memory = node.Get_size() == comm.Get_size()
+        machine = self._group if self._all_share_memory else self._group_of(node)
+        self._windows = Windows(self._group, machine, node)
         self._is_leader = node.Get_rank() == 0
         self.topology = gather_topology(self, "mpi", mpi=_info(mpi))
 
