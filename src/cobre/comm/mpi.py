@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cobre._native import MpiGroup
+from cobre._native import MpiGroup, MpiJoinWatch
 from cobre.comm._backend import Backend
 from cobre.comm._base import SharedRegion
 from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
@@ -108,6 +108,14 @@ class MpiBackend(Backend[MpiConfig]):
 
     def connect(self, config: MpiConfig) -> MpiCommunicator:
         """Start MPI unless the program has, and work on a duplicate of the communicator."""
+        watch = MpiJoinWatch(config.timeout_s) if config.timeout_s else None
+        try:
+            return self._connect(config)
+        finally:
+            if watch is not None:
+                watch.stop()
+
+    def _connect(self, config: MpiConfig) -> MpiCommunicator:
         mpi = _start()
         if config.comm is not None and not isinstance(config.comm, mpi.Intracomm):
             raise InitializationFailed(
