@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 MOST_BYTES_AT_ONCE = 1 << 30
+#: MPICH's launcher ends on an abort without reading what is left in its pipes: a traceback, for instance.
+PAUSE_BEFORE_ABORT_S = 0.3
 
 
 class MpiCommunicator(NativeCommunicator):
@@ -196,6 +199,7 @@ def _abort_on_uncaught_exceptions(mpi: Any) -> None:
         sys.stderr.flush()
         sys.stdout.flush()
         if not mpi.Is_finalized():
+            time.sleep(PAUSE_BEFORE_ABORT_S)
             mpi.COMM_WORLD.Abort(1)
 
     sys.excepthook = show_and_abort
