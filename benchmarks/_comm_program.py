@@ -1,7 +1,7 @@
 """The program that every rank of every system runs: one list of cases, one clock, one statistic.
 
 It knows the system under test only through an adapter (`_adapters.py`). `comm.py` starts it; rank 0 prints
-JSON, or writes it to ``--out``.
+JSON, or writes it to ``--out``. Systems that share their processes take turns, batch by batch.
 
 Each case is checked to give the right answer first. Then:
 
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from _adapters import ADAPTERS
-from harness import time_batch
+from harness import rotated, time_batch
 
 KB, MB = 1 << 10, 1 << 20
 BACK_TO_BACK = 64 * KB  # payloads up to here are timed in batches
@@ -118,27 +118,37 @@ def require(case: Case, actual: Any, expected: Any) -> None:
         raise SystemExit(f"{case.key}: wrong answer; there is no point in timing it")
 
 
-def measure(system: Any, case: Case, budget_s: float) -> dict[str, Any] | None:
-    """Time one case on all ranks; the same result everywhere, None if the system lacks it."""
-    prepared = prepare(system, case)
-    if prepared is None:
-        return None
-    call, release = prepared
+def measure(systems: dict[str, Any], case: Case, budget_s: float) -> list[dict[str, Any]]:
+    """Time one case on all ranks; the same results everywhere, one for each system that has it."""
+    able = {name: prepared for name, one in systems.items() if (prepared := prepare(one, case)) is not None}
+    if not able:
+        return []
+    first = systems[next(iter(able))]
     one_by_one = case.operation in ("broadcast", "zero-copy gather") or case.bytes > BACK_TO_BACK
-    calls, batches = plan(system, call, budget_s, one_by_one)
-    times = np.empty(batches)
+    plans = [plan(first, call, budget_s, one_by_one) for call, _ in able.values()]
+    calls, batches = plans[0]
+    times = {name: np.empty(batches) for name in able}
     gc.collect()
     gc.disable()
     for batch in range(batches):
-        system.barrier()
-        times[batch] = time_batch(call, calls) / calls
+        for name in rotated(list(able), batch):
+            first.barrier()
+            times[name][batch] = time_batch(able[name][0], calls) / calls
     gc.enable()
+    results = [_result(first, case, name, times[name], calls) for name in able]
+    first.barrier()
+    for _, release in able.values():
+        release()
+    return results
+
+
+def _result(system: Any, case: Case, name: str, times: Any, calls: int) -> dict[str, Any]:
+    batches = len(times)
     of_all = np.empty(batches * system.size)
     system.allgatherv(times, of_all, [batches] * system.size)()
     slowest = of_all.reshape(system.size, batches).max(axis=0)
-    system.barrier()
-    release()
     return {
+        "adapter": name,
         "operation": case.operation,
         "bytes": case.bytes,
         "median_s": float(np.median(slowest)),
@@ -180,26 +190,29 @@ def bind(rank: int) -> None:
 def main() -> None:
     """Run the chosen cases; rank 0 reports."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--adapter", choices=ADAPTERS, required=True)
+    parser.add_argument("--adapter", choices=ADAPTERS, required=True, action="append")
     parser.add_argument("--only", action="append")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--budget", type=float, default=0.3, help="seconds per case, more or less")
     parser.add_argument("--bind", action="store_true", help="keep each rank on a CPU of its own")
     parser.add_argument("--out", type=Path, help="where rank 0 writes; standard output without it")
     options = parser.parse_args()
-    system = ADAPTERS[options.adapter]()
+    systems = {name: ADAPTERS[name]() for name in options.adapter}
+    system = systems[options.adapter[0]]
     if options.bind:
         bind(system.rank)
     cases = chosen_cases(system.size, options.only, options.quick)
-    measured = [measure(system, case, options.budget) for case in cases]
-    report = {"versions": system.versions, "cases": [one for one in measured if one is not None]}
+    measured = [result for case in cases for result in measure(systems, case, options.budget)]
+    versions = {name: number for one in systems.values() for name, number in one.versions.items()}
+    report = {"versions": versions, "cases": measured}
     if system.rank == 0:
         if options.out:
             options.out.write_text(json.dumps(report))
         else:
             print(json.dumps(report, indent=1))
     system.barrier()
-    system.close()
+    for one in systems.values():
+        one.close()
 
 
 if __name__ == "__main__":

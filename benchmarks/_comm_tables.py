@@ -15,9 +15,12 @@ def table(group: dict[str, Any]) -> Table:
     labels = in_order({label for row in rows for label in row["systems"]})
     with_gloo = any(row["gloo_ratio"] is not None for row in rows)
     with_tls = any(row["tls_ratio"] is not None for row in rows)
-    title = f"{group['ranks']} ranks on {_placement_words(group['rounds'])}: best round, per call"
+    with_more = any(row["more_s"] is not None for row in rows)
+    library = f" of {group['library']}" if group["library"] else ""
+    title = f"{group['ranks']} ranks{library} on {_placement_words(group['rounds'])}: best round, per call"
     made = Table("operation", "bytes", title=title)
     headings = ["/ fastest MPI", "by round", "target"] + ["/ gloo"] * with_gloo + ["TLS / plain"] * with_tls
+    headings += ["more, µs"] * with_more
     for heading in (*labels, *headings):
         made.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
@@ -29,6 +32,7 @@ def table(group: dict[str, Any]) -> Table:
         cells = [_ratio(row["ratio"], row["target"]), _spread(row), _show(row["target"])]
         cells += [_ratio(row["gloo_ratio"], row["gloo_target"], digits=3)] * with_gloo
         cells += [_ratio(row["tls_ratio"], None)] * with_tls
+        cells += [_ratio(_microseconds(row["more_s"]), _microseconds(row["more_target_s"]))] * with_more
         made.add_row(row["operation"], size, *times, *cells)
     return made
 
@@ -47,6 +51,10 @@ def _ratio(ratio: float | None, target: float | None, digits: int = 2) -> str:
         return "-"
     met = target is None or ratio <= target
     return f"{ratio:.{digits}f}" if met else f"[bold]{ratio:.{digits}f} ![/bold]"
+
+
+def _microseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e6 * seconds
 
 
 def _spread(row: dict[str, Any]) -> str:

@@ -60,10 +60,13 @@ class _Wheels:
 class Mpi:
     """mpi4py over an MPI library, whose own variables can force it onto a transport."""
 
+    adapters: tuple[str, ...] = ("mpi",)
+
     def __init__(self, label: str, library: str, **variables: str) -> None:
         self.label = label
         self._library, self._variables = library, variables
         self._wheels = _Wheels(library, "mpi4py", library)
+        self._python = str(self._wheels.bin / "python")
 
     def install(self) -> None:
         self._wheels.install()
@@ -72,7 +75,7 @@ class Mpi:
         """Run the program once; return rank 0's report."""
         launch = [str(self._wheels.bin / "mpiexec"), *self._placement(ranks), "-n", str(ranks)]
         with tempfile.TemporaryDirectory() as folder:
-            program = _program(self._wheels.bin / "python", "mpi", folder, arguments)
+            program = _program(self._python, self.adapters, folder, arguments)
             return _finish([(launch + program, self._variables)], folder)
 
     def _placement(self, ranks: int) -> list[str]:
@@ -81,6 +84,26 @@ class Mpi:
         # Open MPI yields by itself when it knows that there are more ranks than cores.
         placement = ["--bind-to", "core"] if ranks <= usable_cpus() else ["--oversubscribe"]
         return placement + ["--allow-run-as-root"] * (os.geteuid() == 0)
+
+
+class CobreOnMpi(Mpi):
+    """Our mpi backend and mpi4py by itself, in turn in the same processes, over a peer's library.
+
+    What ours adds is less than what differs between two runs.
+    """
+
+    adapters = ("cobre", "mpi")
+
+    def __init__(self, peer: Mpi) -> None:
+        super().__init__(peer.label, peer._library, **peer._variables)
+
+    def install(self) -> None:
+        """Install the library, and have our interpreter use it."""
+        Cobre("mpi").install()
+        super().install()
+        library = next((self._wheels.bin.parent / "lib").glob("libmpi.so.*"))
+        self._variables |= {"MPI4PY_LIBMPI": str(library), "OMPI_MCA_osc": "^ucx"}
+        self._python = sys.executable
 
 
 class Gloo:
@@ -97,7 +120,7 @@ class Gloo:
     def run(self, ranks: int, arguments: Sequence[str]) -> dict[str, Any]:
         """Run the program once; return rank 0's report."""
         with tempfile.TemporaryDirectory() as folder:
-            program = _program(self._wheels.bin / "python", "gloo", folder, arguments)
+            program = _program(self._wheels.bin / "python", ("gloo",), folder, arguments)
             group = {
                 "WORLD_SIZE": str(ranks),
                 "MEETING_PLACE": f"file://{folder}/ranks",
@@ -125,7 +148,7 @@ class Cobre:
         """Run the program once; return rank 0's report."""
         launch = [sys.executable, "-m", "cobre", "launch", "-n", str(ranks), "--backend", self._backend, "--"]
         with tempfile.TemporaryDirectory() as folder:
-            program = _program(sys.executable, "cobre", folder, arguments)
+            program = _program(sys.executable, ("cobre",), folder, arguments)
             return _finish([(launch + program, self._variables)], folder)
 
 
@@ -200,9 +223,10 @@ def in_order(labels: set[str]) -> list[str]:
 # Their processes
 
 
-def _program(python: Path | str, adapter: str, folder: str, arguments: Sequence[str]) -> list[str]:
+def _program(python: Path | str, adapters: Sequence[str], folder: str, arguments: Sequence[str]) -> list[str]:
     report = str(Path(folder) / REPORT)
-    return [str(python), str(PROGRAM), "--adapter", adapter, "--out", report, *arguments]
+    chosen = [word for adapter in adapters for word in ("--adapter", adapter)]
+    return [str(python), str(PROGRAM), *chosen, "--out", report, *arguments]
 
 
 def _finish(commands: list[tuple[list[str], dict[str, str]]], folder: str) -> dict[str, Any]:

@@ -49,6 +49,24 @@ TCP_TWO_RANKS: dict[tuple[str, int], float] = {
     ("broadcast", 20_000_000): 1.0,
 }
 
+# What our mpi backend may add to mpi4py over the same library.
+OVER_MPI: dict[tuple[str, int], float] = {
+    ("allreduce", 32): 1.3,
+    ("allgatherv", 3_200_000): 1.01,
+    ("allgatherv", 64_000_000): 1.01,
+}
+MORE_PER_SMALL_CALL_S = 1.5e-6
+
+
+def of_mpi4py(ranks: int, case: Case) -> float | None:
+    """Return the multiple of mpi4py's own time over the same library; None where we have no aim."""
+    return OVER_MPI.get(tuple(case)) if ranks <= 4 else None
+
+
+def more_than_mpi4py(case: Case) -> float | None:
+    """Return how many seconds a call may take beyond mpi4py's own; None where a ratio says more."""
+    return MORE_PER_SMALL_CALL_S if case.bytes <= KB else None
+
 
 def of_fastest_mpi(transport: str, ranks: int, case: Case, star: bool) -> float | None:
     """Return the multiple of the fastest MPI's time over the same transport; None where we have no aim."""

@@ -1,9 +1,10 @@
 """Collectives between processes: cobre beside MPI libraries and gloo, in one run.
 
-``python benchmarks/comm.py [--backend shm|tcp] [--ranks 2,4] [--only allreduce] [--peers openmpi,mpich]``
+``python benchmarks/comm.py [--backend shm|tcp|mpi] [--ranks 2,4] [--only allreduce] [--peers openmpi,mpich]``
 
 All use the same transport: beside ``shm`` stand mpi4py over Open MPI and over MPICH in shared memory; beside
-``tcp`` the same two, forced onto TCP through loopback, and torch.distributed's gloo. ``--backend none``
+``tcp`` the same two, forced onto TCP through loopback, and torch.distributed's gloo. ``mpi`` is measured on
+each of the two, in turn with mpi4py by itself in the same processes: what it adds. ``--backend none``
 measures the peers alone, over ``--transport``. The peers are installed on first use, from wheels, into
 environments of their own under ``build/peers``; one that cannot be installed is named and left out.
 ``--quick`` is short and says less.
@@ -32,7 +33,7 @@ import _targets
 import harness
 import placement
 from _comm_program import Case, all_cases
-from _systems import PEERS, Cobre, CobreTls, Gloo, Mpi, SystemFailed, is_mpi
+from _systems import PEERS, Cobre, CobreOnMpi, CobreTls, Gloo, Mpi, SystemFailed, is_mpi
 from rich.console import Console
 from rich.table import Table
 
@@ -55,6 +56,8 @@ class Plan:
     @property
     def name(self) -> str:
         """What the results are called, so that one kind of run does not overwrite another's."""
+        if self.backend == "mpi":
+            return "comm_mpi"
         tcp = "_tcp" if self.transport == "tcp" else ""
         return "comm" + tcp + ("_star" if self.topology == "star" else "")
 
@@ -64,6 +67,8 @@ class Plan:
         peers = [known[name] for name in (known if self.peers is None else self.peers)]
         if self.backend == "none":
             return [*peers]
+        if self.backend == "mpi":
+            return [CobreOnMpi(peer) for peer in peers if isinstance(peer, Mpi)]
         variables = {"COBRE_TCP_TOPOLOGY": self.topology} if self.topology else {}
         ours = [Cobre(self.backend, variables)]
         if self.tls:
@@ -80,7 +85,7 @@ def execute(plan: Plan, say: Callable[[str], object] = print) -> dict[str, Any]:
     """Measure; one group of rows per number of ranks. A system that fails is named and left out."""
     campaign = _Campaign(plan, say)
     with harness.Neighbours() as neighbours:
-        groups = [campaign.group(ranks) for ranks in plan.ranks]
+        groups = [campaign.group(ranks, contest) for contest in campaign.contests() for ranks in plan.ranks]
     return {
         "benchmark": plan.name,
         "others_cpu_percent": neighbours.percent,
@@ -112,13 +117,18 @@ class _Campaign:
         self.missing[what] = str(failure)
         self._say(f"{what} is left out: {failure}")
 
-    def group(self, ranks: int) -> dict[str, Any]:
-        """Measure all systems with so many ranks, round by round."""
+    def contests(self) -> list[list[str]]:
+        """Return who is compared with whom: all with all, but our mpi backend on one library at a time."""
+        taking_part = list(self._systems)
+        return [[label] for label in taking_part] if self._plan.backend == "mpi" else [taking_part]
+
+    def group(self, ranks: int, contest: list[str]) -> dict[str, Any]:
+        """Measure these systems with so many ranks, round by round."""
         plan = self._plan
         bound = plan.bind and ranks <= harness.usable_cpus()
         arguments = [word for name in plan.only for word in ("--only", name)]
         arguments += ["--quick", "--budget", "0.1"] * plan.quick + ["--bind"] * bound
-        taking_part = list(self._systems)
+        taking_part = list(contest)
         measured: dict[Case, dict[str, list[float]]] = {}
         rounds = []
         for turn in range(plan.rounds or (2 if plan.quick else 5)):
@@ -136,11 +146,14 @@ class _Campaign:
                 self.found[label] = report["versions"]
                 for case in report["cases"]:
                     per_system = measured.setdefault(Case(case["operation"], case["bytes"]), {})
-                    per_system.setdefault(label, []).append(case["median_s"])
+                    ours = plan.backend == "mpi" and case["adapter"] == "cobre"
+                    name = "cobre mpi" if ours else label
+                    per_system.setdefault(name, []).append(case["median_s"])
             rounds.append(record)
             self._say(f"{ranks} ranks, round {turn + 1}: {_round_words(record)}")
         rows = [_row(case, measured, ranks, plan) for case in all_cases(ranks) if case in measured]
-        return {"ranks": ranks, "bound": bound, "rounds": rounds, "rows": rows}
+        on = contest[0] if plan.backend == "mpi" else None
+        return {"ranks": ranks, "library": on, "bound": bound, "rounds": rounds, "rows": rows}
 
 
 def _round_words(record: dict[str, Any]) -> str:
@@ -159,15 +172,22 @@ def _row(case: Case, measured: dict[Case, dict[str, list[float]]], ranks: int, p
     fastest = min(mpi, key=lambda label: min(mpi[label]), default=None)
     own = times.get(f"cobre {plan.backend}")
     by_round = zip(own or [], *mpi.values(), strict=False) if mpi else ()
+    over_mpi = plan.backend == "mpi"
+    if over_mpi:
+        target = _targets.of_mpi4py(ranks, case)
+    else:
+        target = _targets.of_fastest_mpi(plan.transport, ranks, case, plan.topology == "star")
     return {
         "operation": case.operation,
         "bytes": case.bytes,
         "systems": {label: {"best_s": min(rounds), "rounds_s": rounds} for label, rounds in times.items()},
         "fastest_mpi": fastest,
         "fastest_mpi_s": min(mpi[fastest]) if fastest else None,
-        "target": _targets.of_fastest_mpi(plan.transport, ranks, case, plan.topology == "star"),
+        "target": target,
         "ratio": _ratio(own, mpi[fastest] if fastest else None),
         "ratio_by_round": [mine / min(others) for mine, *others in by_round],
+        "more_s": min(own) - min(mpi[fastest]) if over_mpi and own and fastest else None,
+        "more_target_s": _targets.more_than_mpi4py(case) if over_mpi else None,
         "gloo_target": _targets.of_gloo(plan.transport, case),
         "gloo_ratio": _ratio(own, times.get(Gloo.label)),
         "tls_ratio": _ratio(times.get(f"cobre {plan.backend}+tls"), own),

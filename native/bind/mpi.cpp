@@ -1,12 +1,17 @@
 // cobre.comm.mpi's native part: one rank's end of an MPI communicator that mpi4py has made.
 #include "group.hpp"
 
+#include <cstdio>
+#include <memory>
 #include <stdexcept>
+
+#include <unistd.h>
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/vector.h>
 
 #include "core/mpi/group.hpp"
+#include "core/mpi/watchdog.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -41,9 +46,35 @@ class MpiGroup : public GroupBinding<MpiGroup> {
   mpi::Group group_;
 };
 
+/// Looks at the clock while mpi4py starts MPI and makes communicators, some of it without giving the GIL
+/// away.
+class MpiJoinWatch {
+ public:
+  explicit MpiJoinWatch(double timeout_s)
+      : dog_(std::make_unique<mpi::Watchdog>(
+            std::chrono::duration<double>(timeout_s), [timeout_s](comm::Operation) {
+              std::fprintf(stderr,
+                           "cobre: pid %d has been joining its group for %s s; a rank has not come, so the "
+                           "job is ended (COBRE_MPI_TIMEOUT_SECS)\n",
+                           static_cast<int>(getpid()), comm::seconds_in_words(timeout_s).c_str());
+              std::fflush(stderr);
+              _exit(1);  // MPI cannot abort before it has started; the launcher does so in its place
+            })) {
+    dog_->begin(comm::Operation::join);
+  }
+  void stop() { dog_.reset(); }
+
+ private:
+  std::unique_ptr<mpi::Watchdog> dog_;
+};
+
 }  // namespace
 
 void bind_mpi(nb::module_& m) {
+  nb::class_<MpiJoinWatch>(m, "MpiJoinWatch",
+                           "Ends this process when joining takes longer, unless it is stopped.")
+      .def(nb::init<double>(), "timeout_s"_a)
+      .def("stop", &MpiJoinWatch::stop, "The group is complete, or has failed to be.");
   nb::class_<MpiGroup> type(m, "MpiGroup", "One rank's end of an MPI communicator.");
   type.def(nb::init<std::uint32_t, std::uint32_t, const std::string&, mpi::Handle, mpi::Handle,
                     const std::vector<mpi::Handle>&, const std::array<mpi::Handle, 3>&, double, bool,

@@ -68,6 +68,14 @@ def place(part: BufferLike, whole: BufferLike, at: int) -> None:
     Copy ``part`` into ``whole`` from element ``at`` on, byte for byte, padding included.
     """
 
+class MpiJoinWatch:
+    """Ends this process when joining takes longer, unless it is stopped."""
+
+    def __init__(self, timeout_s: float) -> None: ...
+
+    def stop(self) -> None:
+        """The group is complete, or has failed to be."""
+
 class MpiGroup:
     """One rank's end of an MPI communicator."""
 

@@ -266,6 +266,13 @@ def killed_on_rank_1():
     comm.barrier()
 
 
+def rank_1_never_joins():
+    if launched_rank() == 1:
+        say_when()
+        time.sleep(600)
+    create_communicator("mpi")
+
+
 def rank_1_never_comes(operation):
     comm = create_communicator("mpi")
     region = comm.create_shared_region(4)

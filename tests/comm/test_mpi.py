@@ -278,6 +278,14 @@ def test_a_rank_that_never_comes_ends_the_job_in_time(mpiexec, monkeypatch, oper
     assert 2 <= ended.seconds_since_it_happened < 20
 
 
+def test_a_rank_that_never_joins_ends_the_job_in_time(mpiexec, monkeypatch):
+    monkeypatch.setenv("COBRE_MPI_TIMEOUT_SECS", "2")
+    ended = mpiexec(3, "rank_1_never_joins")
+    assert ended.code != 0
+    assert re.search(r"cobre: pid \d+ has been joining its group for 2 s", ended.err)
+    assert ended.seconds_since_it_happened < 20
+
+
 @pytest.mark.skipif(
     "COBRE_TEST_LARGE_COUNTS" not in os.environ, reason="takes 5 GB; COBRE_TEST_LARGE_COUNTS=1 runs it"
 )

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include <unistd.h>
 
@@ -55,6 +56,8 @@ void Group::give_up(comm::Operation operation) const noexcept {
       rank_, static_cast<int>(getpid()), comm::describe({.operation = operation}).c_str(),
       comm::seconds_in_words(options_.timeout.count()).c_str(), static_cast<unsigned long long>(sequence_));
   std::fflush(stderr);
+  // MPICH's launcher ends on an abort without reading what is left in its pipes.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   library_.Abort(handles_.comm, 1);
   _exit(1);  // where MPI_Abort returns
 }

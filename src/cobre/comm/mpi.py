@@ -9,13 +9,14 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cobre._native import MpiGroup
+from cobre._native import MpiGroup, MpiJoinWatch
 from cobre.comm._backend import Backend
 from cobre.comm._base import SharedRegion
 from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 MOST_BYTES_AT_ONCE = 1 << 30
+#: MPICH's launcher ends on an abort without reading what is left in its pipes: a traceback, for instance.
+PAUSE_BEFORE_ABORT_S = 0.3
 
 
 class MpiCommunicator(NativeCommunicator):
@@ -44,8 +47,9 @@ class MpiCommunicator(NativeCommunicator):
         self._group = self._group_of(comm)
         self._use(self._group)
         # Who fences a region waits for the ranks of the machine only.
-        together = self._all_share_memory = node.Get_size() == comm.Get_size()
-        self._windows = Windows(self._group, self._group if together else self._group_of(node), node)
+        self._all_share_memory = node.Get_size() == comm.Get_size()
+        machine = self._group if self._all_share_memory else self._group_of(node)
+        self._windows = Windows(self._group, machine, node)
         self._is_leader = node.Get_rank() == 0
         self.topology = gather_topology(self, "mpi", mpi=_info(mpi))
 
@@ -107,6 +111,14 @@ class MpiBackend(Backend[MpiConfig]):
 
     def connect(self, config: MpiConfig) -> MpiCommunicator:
         """Start MPI unless the program has, and work on a duplicate of the communicator."""
+        watch = MpiJoinWatch(config.timeout_s) if config.timeout_s else None
+        try:
+            return self._connect(config)
+        finally:
+            if watch is not None:
+                watch.stop()
+
+    def _connect(self, config: MpiConfig) -> MpiCommunicator:
         mpi = _start()
         if config.comm is not None and not isinstance(config.comm, mpi.Intracomm):
             raise InitializationFailed(
@@ -187,6 +199,7 @@ def _abort_on_uncaught_exceptions(mpi: Any) -> None:
         sys.stderr.flush()
         sys.stdout.flush()
         if not mpi.Is_finalized():
+            time.sleep(PAUSE_BEFORE_ABORT_S)
             mpi.COMM_WORLD.Abort(1)
 
     sys.excepthook = show_and_abort
