@@ -30,7 +30,7 @@ from cobre.comm import (
 from cobre.comm.testing import CHECKS, GroupRunner, _gather, _reduce, _sequence, _sync, run_checks
 from cobre.comm.testing._expect import raised_by
 from cobre.comm.testing._sequence import _mixed_sequence
-from tests.comm import shm_bodies
+from tests.comm import group_bodies
 
 
 def started_mpi():
@@ -175,7 +175,7 @@ def disagreements(cases):
     told = []
     for usual, odd in cases:
         with create_communicator("mpi") as comm:
-            told.append(shm_bodies.disagree(comm, usual, odd, 1))
+            told.append(group_bodies.disagree(comm, usual, odd, 1))
     return told
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from cobre.comm import run_ranks
 from cobre.comm.testing._sequence import _mixed_sequence
-from tests.comm.test_shm import CASES
+from tests.comm.group_bodies import DISAGREEMENTS
 from tests.conftest import ROOT
 from tests.processes import DEADLINE_S
 
@@ -246,8 +246,8 @@ def test_an_error_of_mpi_keeps_its_code(mpiexec):
 
 def test_checked_calls_that_differ_fail_on_all_ranks_and_say_who_called_what(mpiexec, monkeypatch):
     monkeypatch.setenv("COBRE_COMM_CHECK", "1")
-    for told in mpiexec(3, "disagreements", CASES).all(3):
-        assert len(told) == len(CASES)
+    for told in mpiexec(3, "disagreements", DISAGREEMENTS).all(3):
+        assert len(told) == len(DISAGREEMENTS)
         for words in told:
             assert "the ranks disagree: ranks 0, 2 called " in words
             assert "; rank 1 called " in words
