@@ -1,10 +1,33 @@
-"""For the tests of tcp: ports, and real ranks that end with the test."""
+"""For tests with real ranks: processes that take orders, and for tcp ports, secrets and ranks as threads."""
 
 import socket
 
 import pytest
 
 from tests.comm.tcp_ranks import RealRank
+from tests.comm.workers import Pool
+
+
+@pytest.fixture(scope="module")
+def all_workers():
+    pool = Pool()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def pool(all_workers):
+    """Processes that are ranks in one test after the other: most of a test is starting them."""
+    yield all_workers
+    all_workers.tidy()
+
+
+@pytest.fixture
+def secret_file(tmp_path):
+    path = tmp_path / "secret"
+    path.write_text("whisper\n")
+    path.chmod(0o600)
+    return path
 
 
 @pytest.fixture

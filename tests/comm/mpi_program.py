@@ -5,6 +5,7 @@ in a file of its own, since some bodies end MPI.
 """
 
 import atexit
+import ctypes
 import json
 import os
 import pickle
@@ -180,6 +181,15 @@ def disagreements(cases):
 
 
 # Bodies that need a launch of their own.
+
+
+def sum_of_subnormals(library):
+    """What this process makes of a tiny sum by itself, and with the other rank, once it flushes to zero."""
+    comm, send, recv = create_communicator("mpi"), np.full(3, 1e-310), np.empty(3)
+    ctypes.CDLL(library).flush_to_zero()
+    flushed = (send + send)[0]
+    comm.allreduce(send, recv)
+    return float(flushed), recv.tolist()
 
 
 def started_by_us():

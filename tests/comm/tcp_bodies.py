@@ -20,9 +20,9 @@ from cobre.comm import (
 from cobre.comm._heap import HeapRegion
 from tests.comm.group_bodies import DISAGREEMENTS, disagree
 
-#: Around the lengths at which the backend takes another way, in bytes: one system call's worth, a chunk,
-#: a ring of chunks, and what is reduced as a whole.
-EDGES = [16 << 10, 64 << 10, 256 << 10, 1 << 20]
+#: Around the lengths at which the backend takes another way, in bytes: what is reduced as a whole, a chunk or
+#: what is broadcast as a whole, a ring of chunks or one system call's worth, and more than all of them.
+EDGES = [16 << 10, 64 << 10, 512 << 10, 1 << 20]
 
 
 def digest(*arrays):

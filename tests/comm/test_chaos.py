@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.comm.workers import Pool
 from tests.processes import eventually
 
 #: On each backend. More for a thorough run: COBRE_CHAOS_TRIALS=500 make test
@@ -42,20 +41,6 @@ on_every_backend = pytest.mark.parametrize(
         pytest.param("tcp", DIRECT, id="tcp-direct"),
     ],
 )
-
-
-@pytest.fixture(scope="module")
-def all_workers():
-    pool = Pool()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture
-def pool(all_workers):
-    """Processes that are ranks in one test after the other: most of a test is starting them."""
-    yield all_workers
-    all_workers.tidy()
 
 
 def sleeps(pid):

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import platform
 import re
 import subprocess
 import sys
@@ -68,10 +69,13 @@ class Ended:
     at: float
     #: By rank; ranks that ended early are missing.
     results: dict[int, object]
+    #: What was there in shared memory afterwards, and not before.
+    left_behind: set[Path]
 
     def all(self, size):
         """The results of all ranks, of a launch that ended well."""
         assert self.code == 0, self.err
+        assert self.left_behind == set()
         return [self.results[rank] for rank in range(size)]
 
     @property
@@ -96,15 +100,25 @@ def mpiexec(request, monkeypatch, tmp_path, start_process):
     def run(size, body, *arguments, within_s=DEADLINE_S):
         program = [sys.executable, "-m", "tests.comm.mpi_program", str(tmp_path), body]
         launch = [str(launcher.mpiexec), *launcher.options, "-n", str(size)]
+        before = _segments()
         process = start_process(*launch, *program, *map(json.dumps, arguments))
         out, err = process.communicate(timeout=within_s)
         at = time.time()
         found = [path for path in tmp_path.iterdir() if path.name.isdecimal()]
         results = {int(path.name): pickle.loads(path.read_bytes()) for path in found}
-        return Ended(process.returncode, out, err, at, results)
+        left_behind = _segments() - before
+        for path in left_behind:  # an aborted job's: its library does not clean up after it
+            path.unlink()
+        return Ended(process.returncode, out, err, at, results, left_behind)
 
     run.launcher = launcher
     return run
+
+
+def _segments():
+    """What MPI's libraries keep in shared memory under a name."""
+    folder = Path("/dev/shm")
+    return {path for kind in ("mpich_sh*", "sm_segment.*") for path in folder.glob(kind)}
 
 
 # The kit.
@@ -252,6 +266,27 @@ def test_checked_calls_that_differ_fail_on_all_ranks_and_say_who_called_what(mpi
             assert number == 1, words  # in the very call that differs
             assert "the ranks disagree: ranks 0, 2 called " in words
             assert "; rank 1 called " in words
+
+
+FLUSH_TO_ZERO = r"""
+extern "C" void flush_to_zero() {
+  unsigned control;
+  asm volatile("stmxcsr %0" : "=m"(control));
+  control |= 0x8040;
+  asm volatile("ldmxcsr %0" : : "m"(control));
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the switch is thrown by an instruction of x86-64")
+def test_a_sum_that_mpi_takes_keeps_subnormals_whatever_the_process_is_set_to(mpiexec, tmp_path):
+    source, library = tmp_path / "flush.cpp", tmp_path / "flush.so"
+    source.write_text(FLUSH_TO_ZERO)
+    compiler = os.environ.get("CXX", "c++")
+    subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    for flushed, summed in mpiexec(2, "sum_of_subnormals", str(library)).all(2):
+        assert flushed == 0.0  # the switch works
+        assert summed == [2e-310] * 3
 
 
 def test_an_uncaught_exception_ends_the_job(mpiexec):

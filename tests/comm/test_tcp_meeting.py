@@ -16,18 +16,10 @@ from cobre.comm import InitializationFailed, MissingConfiguration, TcpConfig, cr
 from cobre.comm._tcp_door import Door
 from cobre.comm._tcp_handshake import CONTROL, DATA, Hello, introduce
 from cobre.comm.tcp import BACKEND
-from tests.comm.workers import Pool, first_to_speak
+from tests.comm.workers import first_to_speak
 from tests.processes import DEADLINE_S, eventually
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="/proc/net/tcp tells who is connected")
-
-
-@pytest.fixture(scope="module")
-def pool():
-    """Processes that are ranks in one test after the other."""
-    pool = Pool()
-    yield pool
-    pool.close()
 
 
 @pytest.fixture
@@ -39,8 +31,7 @@ def start(pool):
         worker.begin(backend="tcp", variables={**variables, **changes}, action="meet")
         return worker
 
-    yield start
-    pool.tidy()
+    return start
 
 
 @contextmanager
@@ -213,14 +204,6 @@ def test_nothing_that_a_rank_shows_of_itself_shows_the_secret(capfd):
 
 
 # The secret.
-
-
-@pytest.fixture
-def secret_file(tmp_path):
-    path = tmp_path / "secret"
-    path.write_text("whisper\n")
-    path.chmod(0o600)
-    return path
 
 
 def test_the_secret_may_be_in_a_file(start, secret_file):

@@ -123,14 +123,6 @@ def ranks_on(net, secret_file, action, **variables):
             worker.end()
 
 
-@pytest.fixture
-def secret_file(tmp_path):
-    path = tmp_path / "secret"
-    path.write_text("whisper\n")
-    path.chmod(0o600)
-    return path
-
-
 @pytest.mark.parametrize(("size", "topology"), [(2, "auto"), (4, "star"), (4, "direct")])
 def test_tcp_keeps_the_contract_between_machines(network, secret_file, size, topology):
     net = Switched(network, size)
