@@ -10,31 +10,25 @@ from cobre.comm import InitializationFailed, TcpConfig, create_communicator, run
 from cobre.comm._tcp_tls import Tls
 from cobre.comm.tcp import BACKEND
 from tests.comm import group_bodies, tcp_bodies
-from tests.comm.workers import Pool, Worker
+from tests.comm.workers import Worker
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(
     shutil.which("openssl") is None, reason="the certificates are made by the openssl program"
 )
 
 
-def make_certificates(folder, name):
+def make_certificates(folder):
     """An authority, and a certificate that it has signed; the variables that use them."""
-
-    def openssl(*arguments):
-        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
-
-    fresh = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    openssl("req", "-x509", *fresh, "-keyout", f"{name}-ca.key", "-out", f"{name}-ca.pem", "-subj", "/CN=ca")
-    openssl("req", *fresh, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", "/CN=rank")
-    signed_by = ["-CA", f"{name}-ca.pem", "-CAkey", f"{name}-ca.key", "-CAcreateserial"]
-    openssl("x509", "-req", "-in", f"{name}.csr", *signed_by, "-out", f"{name}.pem")
-    files = {"CERT": f"{name}.pem", "KEY": f"{name}.key", "CA": f"{name}-ca.pem"}
+    script = ROOT / "examples" / "several_machines" / "certificates.sh"
+    subprocess.run(["sh", str(script), "1", str(folder)], check=True, capture_output=True, timeout=60)
+    files = {"CERT": "rank-0.pem", "KEY": "rank-0.key", "CA": "ca.pem"}
     return {f"COBRE_TCP_TLS_{use}": str(folder / file) for use, file in files.items()}
 
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("tls"), "ours")
+    return make_certificates(tmp_path_factory.mktemp("tls"))
 
 
 def run(body, size, *args, env):
@@ -60,24 +54,20 @@ def test_nothing_is_left_behind(certificates, how):
 
 
 @pytest.mark.parametrize("victim", [0, 2])
-def test_a_killed_rank_is_named_within_a_second(certificates, victim):
-    pool = Pool()
-    try:
-        ranks = pool.group("tcp", 3, "allreduce large", variables=certificates)
-        killed_at = time.monotonic()
-        ranks[victim].process.kill()
-        for rank in {0, 1, 2} - {victim}:
-            fact = ranks[rank].hear()
-            assert f"rank {victim} (pid {ranks[victim].pid}) exited" in fact["words"]
-            assert fact["at"] - killed_at < 1.0
-    finally:
-        pool.close()
+def test_a_killed_rank_is_named_within_a_second(pool, certificates, victim):
+    ranks = pool.group("tcp", 3, "allreduce large", variables=certificates)
+    killed_at = time.monotonic()
+    ranks[victim].process.kill()
+    for rank in {0, 1, 2} - {victim}:
+        fact = ranks[rank].hear()
+        assert f"rank {victim} (pid {ranks[victim].pid}) exited" in fact["words"]
+        assert fact["at"] - killed_at < 1.0
 
 
 @pytest.mark.parametrize("changed", ["another authority", "no TLS"])
 def test_who_has_no_certificate_of_ours_is_not_let_in(certificates, tmp_path, changed):
     """Even with the right secret; and the group can still be completed by those who belong to it."""
-    theirs = make_certificates(tmp_path, "theirs") if changed == "another authority" else {}
+    theirs = make_certificates(tmp_path) if changed == "another authority" else {}
     workers = [Worker() for _ in range(3)]
     rank_0, stranger, rank_1 = workers
     try:
