@@ -132,19 +132,27 @@ class _Flow:
         self._source, self._sink = source, sink
         self._buffer = bytearray(CHUNK_BYTES)
         self.pending = memoryview(b"")
+        self.ended = False  # the source has, and all that it said was passed on
 
     def move(self) -> bool:
-        """Move what can be moved without waiting. Raises OSError when either side is gone."""
+        """Move what can be moved without waiting."""
         try:
             if not self.pending:
                 length = self._source.recv_into(self._buffer)
-                if not length:
-                    raise ConnectionResetError("it has ended, and all that it said was passed on")
+                self.ended = not length
                 self.pending = memoryview(self._buffer)[:length]
+        except _AGAIN:
+            return False
+        except OSError:
+            self.ended = True
+        try:
             self.pending = self.pending[self._sink.send(self.pending) :]
         except _AGAIN:
             return False
-        return True
+        except OSError:
+            # Nobody listens there any more. But what comes the other way may be why, and must get through.
+            self.pending = memoryview(b"")
+        return not self.ended
 
 
 class _Carried:
@@ -158,11 +166,9 @@ class _Carried:
 
     def pump(self) -> None:
         """Move what can be moved without waiting."""
-        try:
-            while self._out.move() | self._in.move():
-                pass
-        except OSError:
-            self._over = True
+        while self._out.move() | self._in.move():
+            pass
+        self._over = self._out.ended or self._in.ended
 
     def watch(self, selector: selectors.BaseSelector) -> bool:
         """Wait for what can happen next; False if nothing can any more."""
