@@ -13,7 +13,10 @@ CobreError
 │   ├── InvalidBackend         no backend has that name
 │   ├── InitializationFailed   it was configured, and could not start
 │   └── MissingConfiguration   a setting is absent or malformed
-└── WorkerError                a rank that was started here failed
+├── WorkerError                a rank that was started here failed
+├── InvalidProblem             a multistage problem is not well formed; lists all that was found
+├── SolveError                 a linear programme has no solution, or the solver found none
+└── PolicyFileError            a policy file is damaged, foreign or of another problem
 ```
 
 Each error has fields for programs and says in words what happened and what to do next. All of them
@@ -22,7 +25,7 @@ an array is needed, a read-only result) is Python's own ``TypeError`` or ``Value
 """
 
 import signal as signals
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 __all__ = [
@@ -37,8 +40,11 @@ __all__ = [
     "InvalidBackend",
     "InvalidBufferSize",
     "InvalidCommunicator",
+    "InvalidProblem",
     "InvalidRoot",
     "MissingConfiguration",
+    "PolicyFileError",
+    "SolveError",
     "WorkerError",
 ]
 
@@ -231,3 +237,81 @@ class WorkerError(CobreError):
         if isinstance(self.inner, SystemExit) or self.inner is None:
             return f"rank {self.rank} exited with code {self.exit_code}"
         return f"rank {self.rank} raised {type(self.inner).__name__}: {self.inner}"
+
+
+class InvalidProblem(CobreError):
+    """A problem is not well formed. ``findings`` has all that is wrong with it, one sentence each."""
+
+    def __init__(self, findings: Sequence[str]) -> None:
+        super().__init__(tuple(findings))
+        self.findings = tuple(findings)
+
+    def __str__(self) -> str:
+        count = len(self.findings)
+        lines = "".join(f"\n  - {finding}" for finding in self.findings)
+        return f"the problem cannot be solved as it stands; {count} finding{'s'[: count != 1]}:{lines}"
+
+
+class SolveError(CobreError):
+    """A linear programme has no solution, or the solver found none.
+
+    Attributes:
+        status: ``"infeasible"``, ``"unbounded"``, or what else the solver said.
+        node: the name of the node whose programme it is.
+        realization: the number of its realisation; None if it was none of the node's own.
+        state: the incoming state, by name.
+        saved: the file to which the programme was saved, in MPS format; None if it could not be.
+    """
+
+    def __init__(
+        self,
+        status: str,
+        node: str,
+        realization: int | None,
+        state: Mapping[str, float],
+        saved: str | None = None,
+    ) -> None:
+        super().__init__(status, node, realization, dict(state), saved)
+        self.status = status
+        self.node = node
+        self.realization = realization
+        self.state = dict(state)
+        self.saved = saved
+
+    def __str__(self) -> str:
+        which = "" if self.realization is None else f", realisation {self.realization}"
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in self.state.items())
+        saved = f" The programme is in {self.saved}." if self.saved else ""
+        return (
+            f"node {self.node!r}{which}, arriving with {state or 'no states'}: "
+            f"{_SOLVE_ADVICE.get(self.status, f'the solver ended with {self.status!r}. {_NUMERICS}')}{saved}"
+        )
+
+
+_NUMERICS = (
+    "All attempts failed: from a clean basis, with other scaling, with presolve, by an interior point. The "
+    "usual cause is numbers of very different sizes; choose units in which they lie between 1e-3 and 1e6."
+)
+_SOLVE_ADVICE = {
+    "infeasible": (
+        "the programme is infeasible. Every node must have a solution for every state that the nodes before "
+        "it can leave behind (relatively complete recourse). Add a slack column with a high cost to the rows "
+        "that can be missed, or bounds to the states that lead here."
+    ),
+    "unbounded": (
+        "the programme is unbounded. A cost has the wrong sign or a column lacks a bound; if the "
+        "problem has a value bound, check that too."
+    ),
+}
+
+
+class PolicyFileError(CobreError):
+    """A file is not a policy that can be used here. ``path`` is the file, ``reason`` what is wrong with it."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"

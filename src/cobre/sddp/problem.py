@@ -1,0 +1,292 @@
+"""A multistage stochastic linear problem: a graph of nodes, each a linear programme with random numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Self
+
+import numpy as np
+
+from cobre.errors import InvalidProblem
+from cobre.lp import LinearProgram, Noise
+from cobre.lp._noise import probability_findings
+
+Sense = Literal["min", "max"]
+
+#: How the beginning is called among the nodes, in findings and where a risk measure is given per node.
+ROOT = "root"
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A decision to be made once its realisation is known.
+
+    Args:
+        name: unique in its problem.
+        program: what is decided. The costs of what comes later are no part of it.
+        incoming: state → the column that holds its value on arrival; the engine fixes that column.
+        outgoing: state → the column that holds its value on leaving.
+        noise: the realisations; none means that all is known.
+        discount: what a cost of the nodes that follow counts for here.
+    """
+
+    name: str
+    program: LinearProgram
+    incoming: Mapping[str, int] = field(default_factory=dict)
+    outgoing: Mapping[str, int] = field(default_factory=dict)
+    noise: Noise = field(default_factory=Noise)
+    discount: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class MultistageProblem:
+    """Nodes, the ways between them, and where it all begins.
+
+    Use `linear`, `markovian` or `cyclic` for the usual graphs. Nothing is checked on the way; `findings` tells
+    all that is wrong, and `check` raises it.
+
+    Args:
+        nodes: in an order in which they are numbered everywhere.
+        initial_state: state → its value at the beginning.
+        beginning: node → probability of beginning there.
+        transitions: node → node that may follow → probability. What is missing to 1 is the probability
+            that all ends there, at no further cost; a node that is not named is an end.
+        sense: whether costs are minimised or rewards maximised.
+        value_bound: a number that the value of what comes after any node cannot pass: a lower bound when
+            minimising, an upper bound when maximising. Computed from the programmes unless given,
+            which takes bounds on the states.
+    """
+
+    nodes: Sequence[Node]
+    initial_state: Mapping[str, float]
+    beginning: Mapping[str, float]
+    transitions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    sense: Sense = "min"
+    value_bound: float | None = None
+
+    @classmethod
+    def linear(
+        cls,
+        nodes: Iterable[Node],
+        initial_state: Mapping[str, float],
+        *,
+        sense: Sense = "min",
+        value_bound: float | None = None,
+    ) -> Self:
+        """One node after the other, each once."""
+        nodes = tuple(nodes)
+        transitions = {node.name: {after.name: 1.0} for node, after in zip(nodes, nodes[1:], strict=False)}
+        beginning = {node.name: 1.0 for node in nodes[:1]}
+        return cls(nodes, initial_state, beginning, transitions, sense, value_bound)
+
+    @classmethod
+    def cyclic(
+        cls,
+        nodes: Iterable[Node],
+        initial_state: Mapping[str, float],
+        *,
+        sense: Sense = "min",
+        value_bound: float | None = None,
+    ) -> Self:
+        """One node after the other, and from the last to the first again, for ever.
+
+        A cycle needs a discount below 1 somewhere.
+        """
+        chain = cls.linear(nodes, initial_state, sense=sense, value_bound=value_bound)
+        back = {chain.nodes[-1].name: {chain.nodes[0].name: 1.0}} if chain.nodes else {}
+        return cls(
+            chain.nodes, initial_state, chain.beginning, {**chain.transitions, **back}, sense, value_bound
+        )
+
+    @classmethod
+    def markovian(
+        cls,
+        stages: Iterable[Sequence[Node]],
+        matrices: Sequence[Sequence[Sequence[float]]],
+        initial_state: Mapping[str, float],
+        *,
+        sense: Sense = "min",
+        value_bound: float | None = None,
+    ) -> Self:
+        """Stages that are in one of several Markov states, a node for each.
+
+        Args:
+            stages: per stage the nodes of its Markov states.
+            matrices: per stage the probabilities of its states given those of the stage before; the first
+                has one row, the beginning.
+            initial_state: state → its value at the beginning.
+            sense: as for the class.
+            value_bound: as for the class.
+        """
+        layers = [tuple(layer) for layer in stages]
+        names = [[node.name for node in layer] for layer in layers]
+        beginning = dict(zip(names[0], matrices[0][0], strict=True))
+        transitions = {
+            name: dict(zip(after, row, strict=True))
+            for before, after, matrix in zip(names, names[1:], matrices[1:], strict=True)
+            for name, row in zip(before, matrix, strict=True)
+        }
+        nodes = [node for layer in layers for node in layer]
+        return cls(nodes, initial_state, beginning, transitions, sense, value_bound)
+
+    @cached_property
+    def states(self) -> tuple[str, ...]:
+        """The names of all states, in the order of their coordinates everywhere."""
+        found: dict[str, None] = dict.fromkeys(self.initial_state)
+        for node in self.nodes:
+            found |= dict.fromkeys(node.incoming) | dict.fromkeys(node.outgoing)
+        return tuple(found)
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """The number of each node."""
+        return {node.name: number for number, node in enumerate(self.nodes)}
+
+    def children(self, name: str) -> dict[str, float]:
+        """Return the nodes that may follow a node, or `ROOT`, with positive probability."""
+        ways = self.beginning if name == ROOT else self.transitions.get(name, {})
+        return {child: probability for child, probability in ways.items() if probability > 0}
+
+    @cached_property
+    def has_cycle(self) -> bool:
+        """Whether a node can follow itself."""
+        left = {node.name: set(self.children(node.name)) for node in self.nodes}
+        while ends := [name for name, after in left.items() if not after & left.keys()]:
+            for name in ends:
+                del left[name]
+        return bool(left)
+
+    def check(self) -> None:
+        """Raise all `findings` at once, if there are any.
+
+        Raises:
+            InvalidProblem: something is wrong with it.
+        """
+        if found := tuple(self.findings()):
+            raise InvalidProblem(found)
+
+    def findings(self) -> Iterator[str]:
+        """Tell everything that is wrong with it, in words."""
+        yield from _graph_findings(self)
+        for node in self.nodes:
+            for finding in _node_findings(self, node):
+                yield f"node {node.name!r}: {finding}"
+        for state in self.initial_state:
+            if not np.isfinite(self.initial_state[state]):
+                yield f"the initial value of state {state!r} is {self.initial_state[state]:g}"
+            if not any(state in node.incoming for node in self.nodes):
+                yield f"no column carries state {state!r}: it has an initial value, and is incoming nowhere"
+        yield from _way_findings(self)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A SHA-256 over all that can change a result; names of rows and columns cannot."""
+        digest = hashlib.sha256()
+        graph = {
+            "states": self.states,
+            "initial_state": {name: float(value) for name, value in self.initial_state.items()},
+            "nodes": [
+                [node.name, dict(node.incoming), dict(node.outgoing), node.discount] for node in self.nodes
+            ],
+            "beginning": dict(self.beginning),
+            "transitions": {name: dict(ways) for name, ways in self.transitions.items()},
+            "sense": self.sense,
+            "value_bound": self.value_bound,
+            "places": [node.noise.places for node in self.nodes],
+        }
+        digest.update(json.dumps(graph, sort_keys=True).encode())
+        for node in self.nodes:
+            program, noise = node.program, node.noise
+            for array in (
+                program.costs,
+                program.matrix.starts,
+                program.matrix.rows,
+                program.matrix.values,
+                program.row_lower,
+                program.row_upper,
+                program.column_lower,
+                program.column_upper,
+                np.float64(program.offset),
+                noise.table,
+                noise.probabilities,
+            ):
+                digest.update(np.asarray(array.shape, np.int64).tobytes() + array.tobytes())
+        return digest.hexdigest()
+
+
+def _graph_findings(problem: MultistageProblem) -> Iterator[str]:
+    names = [node.name for node in problem.nodes]
+    if not names:
+        yield "there are no nodes"
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"{names.count(name)} nodes are called {name!r}"
+    if ROOT in names:
+        yield f"a node is called {ROOT!r}, which is the name of the beginning"
+    if problem.sense not in ("min", "max"):
+        yield f"the sense is {problem.sense!r}; it must be 'min' or 'max'"
+    if problem.value_bound is not None and not np.isfinite(problem.value_bound):
+        yield f"the value bound is {problem.value_bound:g}"
+    for name, ways in ((ROOT, problem.beginning), *problem.transitions.items()):
+        if name != ROOT and name not in problem.index:
+            yield f"there are ways from a node {name!r}, which does not exist"
+        for child in ways:
+            if child not in problem.index:
+                yield f"there is a way from {name!r} to a node {child!r}, which does not exist"
+        probabilities = np.array(list(ways.values()), np.float64)
+        yield from probability_findings(
+            f"the probabilities of the ways from {name!r}", probabilities, at_most=name != ROOT
+        )
+    yield from _reach_findings(problem)
+
+
+def _reach_findings(problem: MultistageProblem) -> Iterator[str]:
+    reached: dict[str, None] = {}
+    ahead = list(problem.children(ROOT))
+    while ahead:
+        name = ahead.pop()
+        if name in problem.index and name not in reached:
+            reached[name] = None
+            ahead += problem.children(name)
+    for node in problem.nodes:
+        if node.name not in reached:
+            yield f"node {node.name!r} cannot be reached from the beginning"
+    if problem.has_cycle and all(
+        node.discount == 1 and sum(problem.children(node.name).values()) >= 1 for node in problem.nodes
+    ):
+        yield "the graph has a cycle, and costs on it count for ever: give a node a discount below 1"
+
+
+def _node_findings(problem: MultistageProblem, node: Node) -> Iterator[str]:
+    program_findings = list(node.program.findings())
+    yield from program_findings
+    if not program_findings:
+        yield from node.noise.findings(node.program)
+    if not 0 < node.discount <= 1:
+        yield f"the discount is {node.discount:g}; it must be above 0 and at most 1"
+    columns: dict[int, str] = {}
+    for direction, ways in (("incoming", node.incoming), ("outgoing", node.outgoing)):
+        for state, column in ways.items():
+            if not 0 <= column < node.program.columns:
+                yield f"{direction} state {state!r} is in column {column}, which does not exist"
+            elif column in columns:
+                yield f"{direction} state {state!r} is in column {column}, where {columns[column]} is too"
+            columns[column] = f"{direction} state {state!r}"
+    for target, place in node.noise.places:
+        if target in ("fix", "column_lower", "column_upper") and place in node.incoming.values():
+            yield f"{target} of column {place}: the bounds of an incoming state's column are the engine's to set"
+
+
+def _way_findings(problem: MultistageProblem) -> Iterator[str]:
+    for name in (ROOT, *problem.index):
+        carried = problem.initial_state if name == ROOT else problem.nodes[problem.index[name]].outgoing
+        for child in problem.children(name):
+            if child not in problem.index:
+                continue
+            for state in problem.nodes[problem.index[child]].incoming:
+                if state not in carried:
+                    missing = "has no initial value" if name == ROOT else f"is not outgoing in {name!r}"
+                    yield f"state {state!r} is incoming in node {child!r}, but {missing}, which comes before"
