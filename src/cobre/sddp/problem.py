@@ -292,7 +292,7 @@ def _endless(problem: MultistageProblem) -> list[str]:
     fading = [
         name
         for name, node in left.items()
-        if node.discount * sum(problem.children(name).values()) < 1 - PROBABILITY_TOLERANCE
+        if not node.discount * sum(problem.children(name).values()) >= 1 - PROBABILITY_TOLERANCE
     ]
     while fading:
         for name in fading:
