@@ -110,13 +110,12 @@ class Noise:
 
     def _set(self, places: tuple[Place, ...], table: Floats, probabilities: ArrayLike | None) -> None:
         count = len(table)
-        self.places = places
+        self.places = tuple((target, _plain(place)) for target, place in places)
         self.table = np.ascontiguousarray(table)
-        self.probabilities = (
-            np.full(count, 1 / max(count, 1))
-            if probabilities is None
-            else np.array(probabilities, np.float64)
-        )
+        if probabilities is None:
+            self.probabilities = np.full(count, 1 / max(count, 1))
+        else:
+            self.probabilities = np.array(probabilities, np.float64).reshape(-1)
         self.table.flags.writeable = False
         self.probabilities.flags.writeable = False
 
@@ -128,69 +127,82 @@ class Noise:
         """Tell everything that is wrong with it as the noise of ``program``, which has no findings itself.
 
         >>> program = LinearProgram([1.0], [[1.0]])
-        >>> list(Noise([0.5, 0.6], rhs={0: [1, np.nan]}, cost={4: [1, 2]}).findings(program))
-        ['the probabilities of the realisations sum to 1.1', "cost of 4: there is no column 4",
-         "realisation 1: the rhs of row 'r0' is nan"]
+        >>> for finding in Noise([0.5, 0.6], rhs={0: [1, np.nan]}, cost={4: [1, 2]}).findings(program):
+        ...     print(finding)
+        the probabilities of the realisations sum to 1.1, not to 1
+        cost of 4: there is no column 4
+        realisation 1: the rhs of row 'r0' is nan
         """
         if not len(self):
             yield "there are no realisations"
             return
         yield from probability_findings("the probabilities of the realisations", self.probabilities)
-        known = []
-        for w, (target, place) in enumerate(self.places):
+        known: dict[Place, Floats] = {}
+        for target, place in dict.fromkeys(self.places):
+            count = self.places.count((target, place))
             problems = list(_place_findings(program, target, place))
+            if count > 1:
+                problems.append(f"it is given {count} times")
             yield from (f"{target} of {place}: {problem}" for problem in problems)
             if not problems:
-                known.append(w)
-        for w in known:
-            target, place = self.places[w]
-            needs_finite = target in ("rhs", "fix", "cost", "coefficient")
-            wrong = ~np.isfinite(self.table[:, w]) if needs_finite else np.isnan(self.table[:, w])
-            for k in np.flatnonzero(wrong):
-                yield f"realisation {k}: the {target} of {_name(program, place, target)} is {self.table[k, w]:g}"
-        for what, names, lower, upper in (
-            ("row", program.row_names, "row_lower", "row_upper"),
-            ("column", program.column_names, "column_lower", "column_upper"),
-        ):
-            changed = sorted(
-                {cast(int, self.places[w][1]) for w in known if self.places[w][0] in (lower, upper)}
-            )
-            for i in changed:
-                lows, highs = (self._series(side, i, getattr(program, side)[i]) for side in (lower, upper))
-                labels = [f"realisation {k}: {what} {names[i]!r}" for k in range(len(self))]
-                yield from (
-                    finding for finding in bound_findings(labels, lows, highs) if not finding.endswith("nan")
-                )
+                known[target, place] = self.table[:, self.places.index((target, place))]
+        for (target, place), series in known.items():
+            one_sided = target.endswith(("_lower", "_upper"))
+            for k in np.flatnonzero(np.isnan(series) if one_sided else ~np.isfinite(series)):
+                yield f"realisation {k}: the {target} of {_name(program, place, target)} is {series[k]:g}"
+        yield from _bound_findings(program, known, len(self))
 
-    def _series(self, target: str, place: int, default: float) -> Floats:
-        if (target, place) in self.places:
-            return self.table[:, self.places.index((target, place))]
-        return np.full(len(self), default)
+
+def _bound_findings(program: LinearProgram, known: Mapping[Place, Floats], count: int) -> Iterator[str]:
+    """Tell where bounds that change cross each other, or are given in two ways at once."""
+    for kind, names, both in (
+        ("row", program.row_names, "rhs"),
+        ("column", program.column_names, "fix"),
+    ):
+        sides = (f"{kind}_lower", f"{kind}_upper")
+        for i in sorted({cast(int, place) for target, place in known if target in sides}):
+            if (both, i) in known:
+                given = " and ".join(side for side in sides if (side, i) in known)
+                yield f"{kind} {names[i]!r} is changed by {both}, which sets both bounds, and by {given}"
+                continue
+            lower, upper = (known.get((side, i), np.full(count, getattr(program, side)[i])) for side in sides)
+            labels = [f"realisation {k}: {kind} {names[i]!r}" for k in range(count)]
+            told = np.isnan(lower) | np.isnan(upper)  # by the caller, in better words
+            yield from bound_findings(labels, np.where(told, 0, lower), np.where(told, 0, upper))
 
 
 def probability_findings(what: str, probabilities: Floats, *, at_most: bool = False) -> Iterator[str]:
-    """Tell what is wrong with probabilities; ``at_most`` lets them leave something to be desired."""
+    """Tell what is wrong with probabilities; ``at_most`` allows a sum below 1."""
     if not np.all(np.isfinite(probabilities)) or np.any(probabilities < 0):
         yield f"{what} are {', '.join(f'{p:g}' for p in probabilities)}: each must be a number from 0 to 1"
         return
     total = float(np.sum(probabilities))
-    if total > 1 + PROBABILITY_TOLERANCE if at_most else abs(total - 1) > PROBABILITY_TOLERANCE:
-        yield f"{what} sum to {total:.12g}" + (", which is above 1" if at_most else "")
+    if total > 1 + PROBABILITY_TOLERANCE or (total < 1 - PROBABILITY_TOLERANCE and not at_most):
+        yield f"{what} sum to {total:.12g}, " + ("which is above 1" if at_most else "not to 1")
 
 
 def _place_findings(program: LinearProgram, target: str, place: int | tuple[int, int]) -> Iterator[str]:
     if target not in TARGETS:
-        yield f"there is no target {target!r}, only {', '.join(TARGETS)}"
+        yield f"there is no such target, only {', '.join(TARGETS)}"
         return
     limits = {"row": program.rows, "column": program.columns}
     kinds = ("row", "column") if target == "coefficient" else (_kind(target),)
-    indices = place if isinstance(place, tuple) else (place,)
-    if len(indices) != len(kinds):
-        yield f"it takes {' and '.join(kinds)}"
+    indices: tuple[object, ...] = place if isinstance(place, tuple) else (place,)
+    if len(indices) != len(kinds) or isinstance(place, tuple) != (target == "coefficient"):
+        yield "it takes " + (
+            "a pair of a row and a column" if len(kinds) > 1 else f"the number of a {kinds[0]}"
+        )
         return
     for kind, index in zip(kinds, indices, strict=True):
-        if not 0 <= index < limits[kind]:
+        if not isinstance(index, int) or not 0 <= index < limits[kind]:
             yield f"there is no {kind} {index}"
+
+
+def _plain(place: Any) -> Any:
+    """NumPy's whole numbers as Python's; what is no number of a row or column is left for `findings`."""
+    if isinstance(place, tuple):
+        return tuple(_plain(index) for index in place)
+    return int(place) if isinstance(place, np.integer) else place
 
 
 def _kind(target: str) -> str:

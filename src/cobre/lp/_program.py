@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,8 @@ Ints = NDArray[np.int32]
 class SparseMatrix:
     """A matrix by columns: the entries of column j are at ``starts[j]:starts[j + 1]``, rows ascending.
 
+    Its arrays are copied, and read-only.
+
     >>> matrix = SparseMatrix.of([[1, 0], [2, 3]])
     >>> matrix.starts.tolist(), matrix.rows.tolist(), matrix.values.tolist()
     ([0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0])
@@ -26,6 +28,11 @@ class SparseMatrix:
     starts: Ints
     rows: Ints
     values: Floats
+
+    def __post_init__(self) -> None:
+        kinds: dict[str, type[np.generic]] = {"starts": np.int32, "rows": np.int32, "values": np.float64}
+        for name, kind in kinds.items():
+            object.__setattr__(self, name, _frozen(np.array(getattr(self, name), kind)))
 
     @classmethod
     def of(cls, matrix: Any) -> Self:
@@ -47,20 +54,25 @@ class SparseMatrix:
     ) -> Self:
         """Make it from the rows, columns and values of its entries; entries given twice are added.
 
+        Raises:
+            ValueError: the three differ in length, or an entry lies outside the shape.
+
         >>> SparseMatrix.from_entries((1, 2), [0, 0, 0], [1, 0, 1], [5.0, 1.0, 2.0]).dense()
         array([[1., 7.]])
         """
-        rows, columns = np.asarray(rows, np.int64), np.asarray(columns, np.int64)
-        values = np.asarray(values, np.float64)
-        for name, indices, limit in (("row", rows, shape[0]), ("column", columns, shape[1])):
-            if indices.size and not (0 <= indices.min() and indices.max() < limit):
+        row, column = (np.asarray(indices, np.int64).reshape(-1) for indices in (rows, columns))
+        value = np.asarray(values, np.float64).reshape(-1)
+        if not row.size == column.size == value.size:
+            raise ValueError(f"{row.size} rows, {column.size} columns and {value.size} values are no entries")
+        for name, indices, limit in (("row", row, shape[0]), ("column", column, shape[1])):
+            if indices.size and not (indices.min() >= 0 and indices.max() < limit):
                 raise ValueError(f"an entry is in a {name} that a matrix of shape {shape} does not have")
-        places, where = np.unique(columns * max(shape[0], 1) + rows, return_inverse=True)
+        height = max(shape[0], 1)
+        places, where = np.unique(column * height + row, return_inverse=True)
         sums = np.zeros(places.size)
-        np.add.at(sums, where, values)
-        starts = np.searchsorted(places, np.arange(shape[1] + 1) * max(shape[0], 1))
-        entry_rows = (places % max(shape[0], 1)).astype(np.int32)
-        return cls((int(shape[0]), int(shape[1])), starts.astype(np.int32), entry_rows, sums)
+        np.add.at(sums, where, value)
+        starts = np.searchsorted(places, np.arange(shape[1] + 1) * height).astype(np.int32)
+        return cls((int(shape[0]), int(shape[1])), starts, (places % height).astype(np.int32), sums)
 
     @property
     def columns(self) -> Ints:
@@ -73,19 +85,41 @@ class SparseMatrix:
         dense[self.rows, self.columns] = self.values
         return dense
 
+    def findings(self) -> Iterator[str]:
+        """Tell what is wrong with its layout, which `of` and `from_entries` always get right.
 
-def _vector(value: ArrayLike, length: int) -> Floats:
-    """One number for all, or one per element. A wrong length is kept for `LinearProgram.findings` to report."""
-    array = np.array(value, np.float64)
-    return np.full(length, array[()]) if array.ndim == 0 else array
+        >>> list(SparseMatrix((1, 1), np.array([0, 1]), np.array([3]), np.array([1.0])).findings())
+        ['the matrix has an entry outside its 1 rows']
+        """
+        starts, rows = self.starts, self.rows
+        if starts.shape != (self.shape[1] + 1,) or rows.ndim != 1 or rows.shape != self.values.shape:
+            yield (
+                f"the matrix has {starts.size} starts, {rows.size} rows and {self.values.size} values; "
+                f"{self.shape[1]} columns take {self.shape[1] + 1} starts, and each value a row"
+            )
+        elif starts[0] != 0 or starts[-1] != rows.size or np.any(np.diff(starts) < 0):
+            yield f"the starts of the matrix do not ascend from 0 to {rows.size}, the number of its entries"
+        elif np.any((rows < 0) | (rows >= self.shape[0])):
+            yield f"the matrix has an entry outside its {self.shape[0]} rows"
+        else:
+            same_column = np.diff(self.columns) == 0
+            if np.any(np.diff(rows)[same_column] <= 0):
+                yield "the matrix has a column whose rows do not ascend; make it by SparseMatrix.from_entries"
 
 
-@dataclass(frozen=True, eq=False)
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, eq=False, init=False)
 class LinearProgram:
-    """``costs @ x + offset`` over ``row_lower <= matrix @ x <= row_upper`` and ``column_lower <= x <= column_upper``.
+    """A cost, and the rows and bounds that its columns must meet.
 
-    Absent bounds are infinite. A vector may be given as one number for all its elements. The arrays are
-    copied, and read-only. `findings` tells what is wrong; making one never fails on bad numbers.
+    That is ``costs @ x + offset`` over ``row_lower <= matrix @ x <= row_upper`` and
+    ``column_lower <= x <= column_upper``. Whether it is minimised or maximised is its user's to say.
+    Absent bounds of rows are infinite. A vector may be given as one number for all its elements. The
+    arrays are copied, and read-only. `findings` tells what is wrong; making one never fails on bad numbers.
 
     Args:
         costs: per column.
@@ -105,31 +139,41 @@ class LinearProgram:
 
     costs: Floats
     matrix: SparseMatrix
-    row_lower: Floats = field(default=-np.inf)  # type: ignore[assignment]  # see __post_init__
-    row_upper: Floats = field(default=np.inf)  # type: ignore[assignment]
-    column_lower: Floats = field(default=0.0)  # type: ignore[assignment]
-    column_upper: Floats = field(default=np.inf)  # type: ignore[assignment]
-    offset: float = 0.0
-    column_names: Sequence[str] = ()
-    row_names: Sequence[str] = ()
+    row_lower: Floats
+    row_upper: Floats
+    column_lower: Floats
+    column_upper: Floats
+    offset: float
+    column_names: tuple[str, ...]
+    row_names: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        matrix = SparseMatrix.of(self.matrix)
-        rows, columns = matrix.shape
-        put = object.__setattr__
-        put(self, "matrix", matrix)
-        for name, length in (
-            ("costs", columns),
-            ("row_lower", rows),
-            ("row_upper", rows),
-            ("column_lower", columns),
-            ("column_upper", columns),
-        ):
-            array = _vector(getattr(self, name), length)
-            array.flags.writeable = False
-            put(self, name, array)
-        put(self, "column_names", tuple(self.column_names) or tuple(f"x{j}" for j in range(columns)))
-        put(self, "row_names", tuple(self.row_names) or tuple(f"r{i}" for i in range(rows)))
+    def __init__(  # noqa: PLR0913, PLR0917  they are what a linear programme consists of
+        self,
+        costs: ArrayLike,
+        matrix: Any,
+        row_lower: ArrayLike = -np.inf,
+        row_upper: ArrayLike = np.inf,
+        column_lower: ArrayLike = 0.0,
+        column_upper: ArrayLike = np.inf,
+        offset: float = 0.0,
+        column_names: Sequence[str] = (),
+        row_names: Sequence[str] = (),
+    ) -> None:
+        sparse = SparseMatrix.of(matrix)
+        rows, columns = sparse.shape
+        values: dict[str, object] = {
+            "costs": _vector(costs, columns),
+            "matrix": sparse,
+            "row_lower": _vector(row_lower, rows),
+            "row_upper": _vector(row_upper, rows),
+            "column_lower": _vector(column_lower, columns),
+            "column_upper": _vector(column_upper, columns),
+            "offset": float(offset),
+            "column_names": tuple(column_names) or tuple(f"x{j}" for j in range(columns)),
+            "row_names": tuple(row_names) or tuple(f"r{i}" for i in range(rows)),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @property
     def columns(self) -> int:
@@ -147,13 +191,9 @@ class LinearProgram:
         >>> list(LinearProgram([np.nan], [[1.0]], row_lower=2, row_upper=1).findings())
         ["the cost of column 'x0' is nan", "row 'r0' has lower bound 2 above its upper bound 1"]
         """
-        lengths = {"costs": self.columns, "column_lower": self.columns, "column_upper": self.columns}
-        lengths |= {"row_lower": self.rows, "row_upper": self.rows}
-        lengths |= {"column_names": self.columns, "row_names": self.rows}
-        wrong = {name for name, length in lengths.items() if np.shape(getattr(self, name)) != (length,)}
-        for name in sorted(wrong):
-            yield f"{name} has {len(getattr(self, name))} elements, but there are {lengths[name]}"
-        if wrong:
+        misshapen = [*self.matrix.findings(), *self._length_findings()]
+        yield from misshapen
+        if misshapen:  # what follows would look at the wrong elements
             return
         for j in np.flatnonzero(~np.isfinite(self.costs)):
             yield f"the cost of column {self.column_names[j]!r} is {self.costs[j]:g}"
@@ -169,10 +209,27 @@ class LinearProgram:
         ):
             yield from bound_findings([f"{what} {name!r}" for name in names], lower, upper)
 
+    def _length_findings(self) -> Iterator[str]:
+        columns = dict.fromkeys(("costs", "column_lower", "column_upper", "column_names"), self.columns)
+        rows = dict.fromkeys(("row_lower", "row_upper", "row_names"), self.rows)
+        for what, lengths in (("columns", columns), ("rows", rows)):
+            for name, length in lengths.items():
+                shape = np.shape(getattr(self, name))
+                if len(shape) > 1:
+                    yield f"{name} has {len(shape)} dimensions; it takes one number for each of the {what}"
+                elif shape != (length,):
+                    yield f"{name} has {shape[0]} elements, but there are {length} {what}"
+
+
+def _vector(value: ArrayLike, length: int) -> Floats:
+    """One number for all, or one per element; a wrong length is left for `findings` to tell."""
+    array = np.array(value, np.float64)
+    return _frozen(np.full(length, array[()]) if array.ndim == 0 else array)
+
 
 def bound_findings(names: Sequence[str], lower: Floats, upper: Floats) -> Iterator[str]:
     """Tell which pairs of bounds no number can lie between."""
-    for i in np.flatnonzero(~((lower <= upper) & (lower < np.inf) & (upper > -np.inf))):
+    for i in np.flatnonzero(~((lower <= upper) & (lower < np.inf) & (upper > -np.inf))).tolist():
         if np.isnan(lower[i]) or np.isnan(upper[i]):
             yield f"{names[i]} has a bound that is nan"
         elif lower[i] > upper[i]:

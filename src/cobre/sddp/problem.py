@@ -7,13 +7,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, Self
 
 import numpy as np
 
 from cobre.errors import InvalidProblem
 from cobre.lp import LinearProgram, Noise
-from cobre.lp._noise import probability_findings
+from cobre.lp._noise import PROBABILITY_TOLERANCE, probability_findings
 
 Sense = Literal["min", "max"]
 
@@ -46,8 +47,8 @@ class Node:
 class MultistageProblem:
     """Nodes, the ways between them, and where it all begins.
 
-    Use `linear`, `markovian` or `cyclic` for the usual graphs. Nothing is checked on the way; `findings` tells
-    all that is wrong, and `check` raises it.
+    Use `linear`, `markovian` or `cyclic` for the usual graphs. No number is checked on the way; `findings`
+    tells all that is wrong, and `check` raises it.
 
     Args:
         nodes: in an order in which they are numbered everywhere.
@@ -59,6 +60,15 @@ class MultistageProblem:
         value_bound: a number that the value of what comes after any node cannot pass: a lower bound when
             minimising, an upper bound when maximising. Computed from the programmes unless given,
             which takes bounds on the states.
+
+    >>> keep = LinearProgram([0, 1], [[1, -1]], row_lower=0, row_upper=0)
+    >>> node = Node("today", keep, incoming={"stock": 0}, outgoing={"stock": 1})
+    >>> MultistageProblem.linear([node], {"stocks": 2}).check()
+    Traceback (most recent call last):
+    ...
+    cobre.errors.InvalidProblem: the problem cannot be solved as it stands; 2 findings:
+      - no column carries state 'stocks': it has an initial value, and is incoming nowhere
+      - state 'stock' is incoming in node 'today', but has no initial value
     """
 
     nodes: Sequence[Node]
@@ -77,9 +87,9 @@ class MultistageProblem:
         sense: Sense = "min",
         value_bound: float | None = None,
     ) -> Self:
-        """One node after the other, each once."""
+        """Make a chain: one node after the other, each once."""
         nodes = tuple(nodes)
-        transitions = {node.name: {after.name: 1.0} for node, after in zip(nodes, nodes[1:], strict=False)}
+        transitions = {node.name: {after.name: 1.0} for node, after in pairwise(nodes)}
         beginning = {node.name: 1.0 for node in nodes[:1]}
         return cls(nodes, initial_state, beginning, transitions, sense, value_bound)
 
@@ -92,9 +102,9 @@ class MultistageProblem:
         sense: Sense = "min",
         value_bound: float | None = None,
     ) -> Self:
-        """One node after the other, and from the last to the first again, for ever.
+        """Make a circle: one node after the other, and from the last to the first again, for ever.
 
-        A cycle needs a discount below 1 somewhere.
+        One of its nodes needs a discount below 1.
         """
         chain = cls.linear(nodes, initial_state, sense=sense, value_bound=value_bound)
         back = {chain.nodes[-1].name: {chain.nodes[0].name: 1.0}} if chain.nodes else {}
@@ -112,7 +122,7 @@ class MultistageProblem:
         sense: Sense = "min",
         value_bound: float | None = None,
     ) -> Self:
-        """Stages that are in one of several Markov states, a node for each.
+        """Make layers: each stage is in one of several Markov states, with a node for each.
 
         Args:
             stages: per stage the nodes of its Markov states.
@@ -121,17 +131,25 @@ class MultistageProblem:
             initial_state: state → its value at the beginning.
             sense: as for the class.
             value_bound: as for the class.
+
+        Raises:
+            ValueError: a matrix does not fit the nodes of its stage and of the stage before.
         """
         layers = [tuple(layer) for layer in stages]
-        names = [[node.name for node in layer] for layer in layers]
-        beginning = dict(zip(names[0], matrices[0][0], strict=True))
-        transitions = {
-            name: dict(zip(after, row, strict=True))
-            for before, after, matrix in zip(names, names[1:], matrices[1:], strict=True)
-            for name, row in zip(before, matrix, strict=True)
-        }
-        nodes = [node for layer in layers for node in layer]
-        return cls(nodes, initial_state, beginning, transitions, sense, value_bound)
+        names = [[ROOT], *([node.name for node in layer] for layer in layers)]
+        if len(matrices) != len(layers):
+            raise ValueError(f"{len(layers)} stages take as many matrices, not {len(matrices)}")
+        ways: dict[str, dict[str, float]] = {ROOT: {}}
+        for stage, (before, after, matrix) in enumerate(zip(names, names[1:], matrices, strict=False)):
+            if [len(row) for row in matrix] != [len(after)] * len(before):
+                raise ValueError(
+                    f"matrices[{stage}] should have {len(before)} rows of {len(after)} probabilities: "
+                    f"a row for each of {', '.join(before)}, a column for each of {', '.join(after)}"
+                )
+            for name, row in zip(before, matrix, strict=True):
+                ways[name] = {child: float(p) for child, p in zip(after, row, strict=True)}
+        nodes = tuple(node for layer in layers for node in layer)
+        return cls(nodes, initial_state, ways.pop(ROOT), ways, sense, value_bound)
 
     @cached_property
     def states(self) -> tuple[str, ...]:
@@ -173,7 +191,7 @@ class MultistageProblem:
         """Tell everything that is wrong with it, in words."""
         yield from _graph_findings(self)
         for node in self.nodes:
-            for finding in _node_findings(self, node):
+            for finding in _node_findings(node):
                 yield f"node {node.name!r}: {finding}"
         for state in self.initial_state:
             if not np.isfinite(self.initial_state[state]):
@@ -185,20 +203,26 @@ class MultistageProblem:
     @cached_property
     def fingerprint(self) -> str:
         """A SHA-256 over all that can change a result; names of rows and columns cannot."""
-        digest = hashlib.sha256()
         graph = {
             "states": self.states,
             "initial_state": {name: float(value) for name, value in self.initial_state.items()},
             "nodes": [
-                [node.name, dict(node.incoming), dict(node.outgoing), node.discount] for node in self.nodes
+                [
+                    node.name,
+                    {state: int(column) for state, column in node.incoming.items()},
+                    {state: int(column) for state, column in node.outgoing.items()},
+                    float(node.discount),
+                    node.noise.places,
+                    # As pairs, not as an object with sorted keys: sums over children run in this order.
+                    [[child, float(p)] for child, p in self.children(node.name).items()],
+                ]
+                for node in self.nodes
             ],
-            "beginning": dict(self.beginning),
-            "transitions": {name: dict(ways) for name, ways in self.transitions.items()},
+            "beginning": [[child, float(p)] for child, p in self.children(ROOT).items()],
             "sense": self.sense,
-            "value_bound": self.value_bound,
-            "places": [node.noise.places for node in self.nodes],
+            "value_bound": None if self.value_bound is None else float(self.value_bound),
         }
-        digest.update(json.dumps(graph, sort_keys=True).encode())
+        digest = hashlib.sha256(json.dumps(graph, sort_keys=True).encode())
         for node in self.nodes:
             program, noise = node.program, node.noise
             for array in (
@@ -210,7 +234,7 @@ class MultistageProblem:
                 program.row_upper,
                 program.column_lower,
                 program.column_upper,
-                np.float64(program.offset),
+                np.array(program.offset),
                 noise.table,
                 noise.probabilities,
             ):
@@ -254,13 +278,30 @@ def _reach_findings(problem: MultistageProblem) -> Iterator[str]:
     for node in problem.nodes:
         if node.name not in reached:
             yield f"node {node.name!r} cannot be reached from the beginning"
-    if problem.has_cycle and all(
-        node.discount == 1 and sum(problem.children(node.name).values()) >= 1 for node in problem.nodes
-    ):
-        yield "the graph has a cycle, and costs on it count for ever: give a node a discount below 1"
+    if endless := _endless(problem):
+        names = ", ".join(repr(name) for name in endless)
+        yield (
+            f"the graph has a cycle on which costs count for ever, and nothing leads out of it ({names}): "
+            "give a node of it a discount below 1, or ways that sum to less than 1"
+        )
 
 
-def _node_findings(problem: MultistageProblem, node: Node) -> Iterator[str]:
+def _endless(problem: MultistageProblem) -> list[str]:
+    """Return the nodes from which neither an end nor a discount can be reached."""
+    left = {node.name: node for node in problem.nodes}
+    fading = [
+        name
+        for name, node in left.items()
+        if not node.discount * sum(problem.children(name).values()) >= 1 - PROBABILITY_TOLERANCE
+    ]
+    while fading:
+        for name in fading:
+            del left[name]
+        fading = [name for name in left if problem.children(name).keys() - left.keys()]
+    return list(left)
+
+
+def _node_findings(node: Node) -> Iterator[str]:
     program_findings = list(node.program.findings())
     yield from program_findings
     if not program_findings:
@@ -270,14 +311,15 @@ def _node_findings(problem: MultistageProblem, node: Node) -> Iterator[str]:
     columns: dict[int, str] = {}
     for direction, ways in (("incoming", node.incoming), ("outgoing", node.outgoing)):
         for state, column in ways.items():
-            if not 0 <= column < node.program.columns:
+            if not isinstance(column, int | np.integer) or not 0 <= column < node.program.columns:
                 yield f"{direction} state {state!r} is in column {column}, which does not exist"
             elif column in columns:
                 yield f"{direction} state {state!r} is in column {column}, where {columns[column]} is too"
             columns[column] = f"{direction} state {state!r}"
-    for target, place in node.noise.places:
-        if target in ("fix", "column_lower", "column_upper") and place in node.incoming.values():
-            yield f"{target} of column {place}: the bounds of an incoming state's column are the engine's to set"
+    for state, column in node.incoming.items():
+        for target in ("fix", "column_lower", "column_upper"):
+            if (target, column) in node.noise.places:
+                yield f"{target} of {column}: incoming state {state!r} is there, and the engine fixes it"
 
 
 def _way_findings(problem: MultistageProblem) -> Iterator[str]:
@@ -288,5 +330,9 @@ def _way_findings(problem: MultistageProblem) -> Iterator[str]:
                 continue
             for state in problem.nodes[problem.index[child]].incoming:
                 if state not in carried:
-                    missing = "has no initial value" if name == ROOT else f"is not outgoing in {name!r}"
-                    yield f"state {state!r} is incoming in node {child!r}, but {missing}, which comes before"
+                    missing = (
+                        "has no initial value"
+                        if name == ROOT
+                        else f"is not outgoing in node {name!r}, which comes before"
+                    )
+                    yield f"state {state!r} is incoming in node {child!r}, but {missing}"
