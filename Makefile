@@ -35,8 +35,10 @@ lint: $(VENV)/built  ## check style, types and the generated stub
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(filter native/%,$(NATIVE))
 	$(BIN)/mypy
-	$(BIN)/python -m nanobind.stubgen -q -m cobre._native -p native/bind/stub.pattern -o build/_native.pyi
-	diff -u src/cobre/_native.pyi build/_native.pyi || { echo 'the stub is out of date: run make stubs'; exit 1; }
+	@for module in _native _lp; do \
+		$(BIN)/python -m nanobind.stubgen -q -m cobre.$$module -p native/bind/stub.pattern -o build/$$module.pyi && \
+		diff -u src/cobre/$$module.pyi build/$$module.pyi || { echo 'the stub is out of date: run make stubs'; exit 1; }; \
+	done
 
 docs: $(VENV)/built  ## build the documentation into docs/_build
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
@@ -45,8 +47,10 @@ docs: $(VENV)/built  ## build the documentation into docs/_build
 bench: $(VENV)/built  ## measure, and write benchmarks/results
 	$(BIN)/python benchmarks/run.py
 
-stubs: $(VENV)/built  ## generate src/cobre/_native.pyi from the built module
-	$(BIN)/python -m nanobind.stubgen -q -m cobre._native -p native/bind/stub.pattern -o src/cobre/_native.pyi
+stubs: $(VENV)/built  ## generate the stubs of the built modules
+	@for module in _native _lp; do \
+		$(BIN)/python -m nanobind.stubgen -q -m cobre.$$module -p native/bind/stub.pattern -o src/cobre/$$module.pyi; \
+	done
 
 format: $(VENV)/built  ## format the sources
 	$(BIN)/ruff check --fix .

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/comm/thread.hpp"
+#include "core/thread.hpp"
 
 namespace cobre::mpi {
 
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 Watchdog::Watchdog(std::chrono::duration<double> timeout, std::function<void(comm::Operation)> bark)
     : timeout_(timeout), bark_(std::move(bark)) {
-  thread_ = comm::start_quiet_thread([this] { run(); });
+  thread_ = start_quiet_thread([this] { run(); });
 }
 
 Watchdog::~Watchdog() {

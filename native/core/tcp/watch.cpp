@@ -2,13 +2,13 @@
 
 #include <poll.h>
 
-#include "core/comm/thread.hpp"
+#include "core/thread.hpp"
 
 namespace cobre::tcp {
 
 Watch::Watch(std::vector<Control>&& connections, Names names, double timeout_s)
     : connections_(std::move(connections)), judge_(std::move(names), timeout_s) {
-  thread_ = comm::start_quiet_thread([this] { run(); });
+  thread_ = start_quiet_thread([this] { run(); });
 }
 
 Watch::~Watch() {

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-namespace cobre::comm {
+namespace cobre {
 
 /// Start a thread that gets no signals: those are for the threads that Python knows.
 template <class Body>
@@ -18,4 +18,4 @@ std::thread start_quiet_thread(Body&& body) {
   return thread;
 }
 
-}  // namespace cobre::comm
+}  // namespace cobre

@@ -1,0 +1,68 @@
+#include "core/lp/cuts.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+// Compiled once for any processor and once for AVX2, chosen when loaded. Lanes and their sum are written out,
+// so both compute the same expression.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define COBRE_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define COBRE_CLONES
+#endif
+
+namespace cobre::lp {
+
+namespace {
+
+constexpr std::size_t lanes = 8;
+
+COBRE_CLONES void evaluate(const double* const* rows, const std::int32_t* which, std::size_t count,
+                           const double* x, std::size_t states, double* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double* cut = rows[which[i]];
+    const double* slopes = cut + 1;
+    double sums[lanes] = {};
+    std::size_t j = 0;
+    for (; j + lanes <= states; j += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += slopes[j + lane] * x[j + lane];
+    }
+    for (std::size_t lane = 0; j < states; ++j, ++lane) sums[lane] += slopes[j] * x[j];
+    out[i] =
+        cut[0] + (((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])));
+  }
+}
+
+}  // namespace
+
+void Cuts::extend(std::span<const std::int32_t> families) {
+  std::size_t before = 0;  // cuts that fit into the blocks before this one
+  std::size_t next = rows_.size();
+  const std::size_t end = next + families.size();
+  for (const Block& block : blocks_) {
+    for (; next < end && next < before + block.capacity; ++next) {
+      rows_.push_back(block.numbers + (next - before) * width_);
+      active_.push_back(static_cast<std::int32_t>(next));
+    }
+    before += block.capacity;
+  }
+  if (next < end) throw std::length_error("more cuts than there is memory for");
+  families_.insert(families_.end(), families.begin(), families.end());
+}
+
+void Cuts::truncate(std::size_t count) {
+  if (count >= rows_.size()) return;
+  rows_.resize(count);
+  families_.resize(count);
+  std::erase_if(active_, [&](std::int32_t cut) { return static_cast<std::size_t>(cut) >= count; });
+}
+
+void Cuts::violations(const double* state, const double* values, double* out) const {
+  evaluate(rows_.data(), active_.data(), active_.size(), state, width_ - 1, out);
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    out[i] -= values[families_[static_cast<std::size_t>(active_[i])]];
+  }
+}
+
+}  // namespace cobre::lp

@@ -1,0 +1,52 @@
+// The cuts of a node: lower bounds on the value of what follows, linear in the outgoing state.
+//
+// They live outside the linear programme, in memory that others write and all threads and processes of a
+// machine read. A solve carries a few of them and asks here which of the rest it violates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cobre::lp {
+
+/// A cut says: the value of `family` is at least intercept + slopes'x.
+struct Cut {
+  const double* numbers;  // intercept, then slopes
+  int family;
+};
+
+class Cuts {
+ public:
+  explicit Cuts(int states) : width_(static_cast<std::size_t>(states) + 1) {}
+
+  /// Memory for further cuts, each `states + 1` numbers; must outlive this.
+  void add_block(const double* numbers, std::size_t capacity) { blocks_.push_back({numbers, capacity}); }
+  /// The first so many are there to be used. They are all active, and of the families given.
+  void extend(std::span<const std::int32_t> families);
+  /// Forget all beyond the first so many.
+  void truncate(std::size_t count);
+  /// Look only at these from now on, in ascending order.
+  void activate(std::vector<std::int32_t> active) { active_ = std::move(active); }
+
+  [[nodiscard]] std::size_t count() const noexcept { return families_.size(); }
+  [[nodiscard]] const std::vector<std::int32_t>& active() const noexcept { return active_; }
+  [[nodiscard]] Cut operator[](std::size_t cut) const { return {rows_[cut], families_[cut]}; }
+
+  /// By how much each active cut is above `values[family]` at `state`, in the order of `active()`.
+  void violations(const double* state, const double* values, double* out) const;
+
+ private:
+  struct Block {
+    const double* numbers;
+    std::size_t capacity;
+  };
+  std::size_t width_;
+  std::vector<Block> blocks_;
+  std::vector<const double*> rows_;
+  std::vector<std::int32_t> families_;
+  std::vector<std::int32_t> active_;
+};
+
+}  // namespace cobre::lp

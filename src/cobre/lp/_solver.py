@@ -1,0 +1,256 @@
+"""The door to the native solver: one node's programme, for many states and realisations at once.
+
+Everything here is a cost to be minimised; who maximises changes the signs before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.lp._noise import TARGETS, Noise
+from cobre.lp._program import Floats, Ints, LinearProgram
+from cobre.lp._scaling import scales_of
+
+try:
+    from cobre import _lp
+except ImportError as exc:
+    raise ImportError(
+        f"the LP solver cannot be loaded: {exc}. It needs the HiGHS of highspy; another package that brings "
+        "a HiGHS of its own (ortools does) clashes with it when imported first"
+    ) from exc
+
+if _lp.HIGHS_LIBRARY != _lp.HIGHS_HEADERS:
+    raise ImportError(
+        f"cobre was built for HiGHS {_lp.HIGHS_HEADERS}, but the process has loaded {_lp.HIGHS_LIBRARY}; install "
+        f"highspy=={_lp.HIGHS_HEADERS}, and import cobre before packages that bring a HiGHS of their own"
+    )
+
+HIGHS_VERSION: str = _lp.HIGHS_LIBRARY
+
+NO_PLACES: Ints = np.empty(0, np.int32)
+
+
+class SolveFailure(Exception):
+    """A unit of a batch has no solution. The caller knows the names, and makes an error for people of it."""
+
+    def __init__(self, unit: int, row: int, status: str) -> None:
+        super().__init__(unit, row, status)
+        self.unit, self.row, self.status = unit, row, status
+
+
+class Steps(NamedTuple):
+    """What a batch of steps gave, per unit."""
+
+    costs: Floats
+    objectives: Floats
+    outgoing: Floats
+    columns: Floats
+    duals: Floats
+
+
+@dataclass(frozen=True)
+class States:
+    """Where the states of a problem enter and leave one programme: pairs of state and column."""
+
+    count: int
+    incoming: Mapping[int, int]
+    outgoing: Mapping[int, int]
+
+
+class Workers:
+    """Threads that solve, shared by all programmes of a run."""
+
+    def __init__(self, threads: int) -> None:
+        if threads < 1:
+            raise ValueError(f"at least one thread solves, not {threads}")
+        self.threads = threads
+        self.native = _lp.Workers(threads)
+
+
+class StageSolver:
+    """One programme with its realisations, its cuts, and stored starts.
+
+    ``native`` has what needs no more than a call: cuts (`add_block`, `extend_cuts`, `activate`, ...) and starts
+    (`resize_slots`, `get_slot`, `set_slot`).
+
+    Args:
+        workers: the threads that solve.
+        program: what is solved, without the value of what follows.
+        noise: its realisations.
+        states: where states enter and leave.
+        sign: -1 where the programme's costs are rewards.
+        discount: what the value that follows counts for.
+        value_bound: a lower bound on that value, as a cost.
+        families: 1, or 1 and the number of outcomes for one value per outcome (multi cut).
+    """
+
+    def __init__(  # noqa: PLR0913  it is the meeting point of all that a node is
+        self,
+        workers: Workers,
+        program: LinearProgram,
+        noise: Noise,
+        states: States,
+        *,
+        sign: float = 1.0,
+        discount: float = 1.0,
+        value_bound: float = 0.0,
+        families: int = 1,
+    ) -> None:
+        scales = scales_of(program, noise)
+        incoming = sorted(states.incoming.items(), key=lambda pair: pair[1])  # HiGHS wants ascending columns
+        outgoing = sorted(states.outgoing.items())
+        self.states = states.count
+        self._flips = np.array([sign if target == "cost" else 1.0 for target, _ in noise.places])
+        self.table = self.costs_of(noise.table)
+        self.tour = _tour(self.table)
+        where = [_row_and_column(target, place) for target, place in noise.places]
+        self.native = _lp.Stage(
+            workers.native,
+            {
+                "costs": sign * program.costs * scales.column * scales.cost,
+                "column_lower": program.column_lower / scales.column,
+                "column_upper": program.column_upper / scales.column,
+                "row_lower": program.row_lower * scales.row,
+                "row_upper": program.row_upper * scales.row,
+                "starts": program.matrix.starts,
+                "rows": program.matrix.rows,
+                "values": program.matrix.values
+                * scales.row[program.matrix.rows]
+                * scales.column[program.matrix.columns],
+            },
+            {
+                "states": states.count,
+                "in_states": _ints([state for state, _ in incoming]),
+                "in_columns": _ints([column for _, column in incoming]),
+                "out_states": _ints([state for state, _ in outgoing]),
+                "out_columns": _ints([column for _, column in outgoing]),
+                "targets": _ints([TARGETS.index(target) for target, _ in noise.places]),
+                "target_rows": _ints([row for row, _ in where]),
+                "target_columns": _ints([column for _, column in where]),
+                "column_scale": scales.column,
+                "row_scale": scales.row,
+                "cost_scale": scales.cost,
+                "discount": float(discount),
+                "offset": float(sign * program.offset),
+                "value_bound": float(value_bound),
+                "families": families,
+            },
+        )
+
+    def costs_of(self, table: Floats) -> Floats:
+        """Return a table of realisations as the solver takes it: rewards as costs."""
+        return np.ascontiguousarray(table * self._flips)
+
+    def step(  # noqa: PLR0913
+        self,
+        incoming: Floats,
+        rows: Ints,
+        starts: Ints,
+        saves: Ints,
+        *,
+        table: Floats | None = None,
+        iteration: int = -1,
+        columns: Ints = NO_PLACES,
+        duals: Ints = NO_PLACES,
+    ) -> Steps:
+        """Solve one realisation per unit.
+
+        Args:
+            incoming: per unit, the state on arrival.
+            rows: per unit, its realisation: a row of ``table``.
+            starts: per unit, the slot of the start to begin from; -1 begins from scratch.
+            saves: per unit, the slot to save the end to; -1 saves nothing.
+            table: realisations as of `costs_of`; the programme's own unless given.
+            iteration: recorded for cuts that are tight; -1 records nothing.
+            columns: whose values to return.
+            duals: rows whose duals to return.
+
+        Raises:
+            SolveFailure: a unit has no solution; the first of them, in the order of units.
+        """
+        count = len(incoming)
+        result = Steps(
+            np.empty(count),
+            np.empty(count),
+            np.empty((count, self.states)),
+            np.empty((count, len(columns))),
+            np.empty((count, len(duals))),
+        )
+        self.native.step(
+            incoming,
+            self.table if table is None else table,
+            rows,
+            starts,
+            saves,
+            iteration,
+            columns,
+            duals,
+            *result,
+        )
+        self._require_solutions()
+        return result
+
+    def trial(
+        self, states: Floats, firsts: Ints, starts: Ints, *, iteration: int = -1
+    ) -> tuple[Floats, NDArray[np.float64]]:
+        """Solve all realisations for each trial state; return values and slopes, realisations in their order.
+
+        Args:
+            states: per unit, the trial state.
+            firsts: per unit, the realisation to begin with; -1 is any.
+            starts: as for `step`.
+            iteration: as for `step`.
+
+        Raises:
+            SolveFailure: a unit has no solution.
+        """
+        values = np.empty((len(states), len(self.tour)))
+        slopes = np.empty((len(states), len(self.tour), self.states))
+        positions = np.empty(len(self.tour) + 1, np.int32)
+        positions[self.tour] = np.arange(len(self.tour))
+        positions[-1] = 0  # that of -1
+        self.native.trial(states, self.table, self.tour, positions[firsts], starts, iteration, values, slopes)
+        self._require_solutions()
+        return values, slopes
+
+    def write_mps(self, path: str, state: Floats, noise: Floats) -> None:
+        """Save the programme for a state and a realisation, with the cuts that it comes to."""
+        self.native.write(state, noise, path)
+
+    def _require_solutions(self) -> None:
+        failure = self.native.take_failure()
+        if failure is not None:
+            unit, row, status, words = failure
+            raise SolveFailure(unit, row, words if status == "failed" else status)
+
+
+def _ints(numbers: list[int]) -> Ints:
+    return np.array(numbers, np.int32)
+
+
+def _row_and_column(target: str, place: int | tuple[int, int]) -> tuple[int, int]:
+    if isinstance(place, tuple):
+        return place
+    return (place, -1) if target in ("rhs", "row_lower", "row_upper") else (-1, place)
+
+
+def _tour(table: Floats) -> Ints:
+    """An order of realisations in which each is near the one before: a solver then has less to do.
+
+    Each time the nearest of those left, from the first one on; ties go to the lower number.
+    """
+    with np.errstate(invalid="ignore"):
+        spread = np.nan_to_num(np.std(table, axis=0))
+    points = np.nan_to_num(table[:, spread > 0] / spread[spread > 0], posinf=0.0, neginf=0.0)
+    left = np.ones(len(table), bool)
+    tour = [0]
+    for _ in range(len(table) - 1):
+        left[tour[-1]] = False
+        distances = np.sum((points - points[tour[-1]]) ** 2, axis=1)
+        tour.append(int(np.argmin(np.where(left, distances, np.inf))))
+    return _ints(tour)
