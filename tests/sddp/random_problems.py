@@ -4,7 +4,7 @@ Hypothesis draws the shape: graph, states, kinds of noise, risk. A generator wit
 numbers, on a coarse grid, so that ties and degenerate bases are common.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -66,6 +66,8 @@ def problems(draw, *, risk_averse=True, value_bound=None):
                 for i in range(width)
             ]
         )
+    if draw(st.booleans()):  # the last leave nothing behind
+        layers[-1] = [replace(node, outgoing={}) for node in layers[-1]]
     matrices = [
         [_chances(rng, len(after)).tolist() for _ in before]
         for before, after in zip([[None], *layers], layers, strict=False)
