@@ -1,7 +1,7 @@
 """How costs that are not certain become one number: coherent risk measures.
 
 A coherent measure is the worst expectation over a set of distributions. `RiskMeasure.weights` finds that
-worst distribution, which is all that cuts and bounds need (Philpott, de Matos and Finardi 2013, section 3).
+worst distribution, which is all that cuts and bounds need (Philpott, de Matos and Finardi 2013).
 
 >>> import numpy as np
 >>> measure = 0.5 * Expectation() + 0.5 * AVaR(0.25)

@@ -1,0 +1,190 @@
+"""A problem ready to be solved on one rank: a solver and a pool of cuts per node.
+
+States, costs and cuts in here are those of minimisation. `sign` turns them into the user's and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from cobre.comm import BackendCommunicator
+from cobre.errors import SolveError
+from cobre.lp import LinearProgram, SparseMatrix
+from cobre.lp._model import highs_of, realized
+from cobre.lp._program import Floats, Ints
+from cobre.lp._solver import SolveFailure, StageSolver, States, Workers
+from cobre.sddp._graph import Outcomes, depth_of, outcomes_of
+from cobre.sddp._method import Method
+from cobre.sddp._pool import CutPool
+from cobre.sddp._value_bound import value_bounds
+from cobre.sddp.problem import ROOT, MultistageProblem
+
+
+@dataclass
+class Statistics:
+    """What solving took, summed over nodes and threads of this rank."""
+
+    solves: int = 0
+    rounds: int = 0
+    iterations: int = 0
+    retries: int = 0
+    solver_s: float = 0.0
+    unit_s: float = 0.0
+
+
+class Engine:
+    """A context manager; leaving it gives back the memory of the cuts."""
+
+    #: The number of the beginning among the nodes.
+    ROOT = -1
+
+    def __init__(
+        self,
+        problem: MultistageProblem,
+        method: Method,
+        comm: BackendCommunicator,
+        *,
+        threads: int = 1,
+        folder: Path | None = None,
+    ) -> None:
+        self.problem, self.method, self.comm = problem, method, comm
+        self.folder = folder or Path()
+        self.sign = 1.0 if problem.sense == "min" else -1.0
+        self.depth = depth_of(problem, method.depth)
+        self.value_bounds = value_bounds(problem)
+        self.discounts = np.array([node.discount for node in problem.nodes])
+        self.outcomes: list[Outcomes] = [outcomes_of(problem, name) for name in (*problem.index, ROOT)]
+        self.risks = [method.risk_at(name) for name in (*problem.index, ROOT)]
+        number = {state: i for i, state in enumerate(problem.states)}
+        self.initial = np.array([problem.initial_state.get(state, 0.0) for state in problem.states], np.float64)
+        workers = Workers(threads)
+        self.solvers = [
+            StageSolver(
+                workers,
+                node.program,
+                node.noise,
+                States(
+                    len(number),
+                    {number[state]: column for state, column in node.incoming.items()},
+                    {number[state]: column for state, column in node.outgoing.items()},
+                ),
+                sign=self.sign,
+                discount=node.discount if outcomes.children else 0.0,
+                value_bound=bound if outcomes.children else 0.0,
+                families=self.families(i),
+            )
+            for i, (node, outcomes, bound) in enumerate(
+                zip(problem.nodes, self.outcomes, self.value_bounds, strict=False)
+            )
+        ]
+        self.pools = [CutPool(comm, solver) for solver in self.solvers]
+        self.anchors: list[Ints | None] = [None] * len(self.solvers)
+        for solver in self.solvers:
+            solver.native.resize_slots(1)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pool in self.pools:
+            pool.close()
+
+    @property
+    def states(self) -> int:
+        """How many states there are."""
+        return len(self.initial)
+
+    def families(self, node: int) -> int:
+        """How many values follow a node: one, and for multi cut also one per outcome."""
+        outcomes = self.outcomes[node]
+        count = len(outcomes.probabilities) - outcomes.ends
+        return 1 + (count if self.method.cuts == "multi" else 0)
+
+    def block(self, count: int, rank: int | None = None) -> range:
+        """Return the part of ``count`` things that is a rank's, this one's unless given."""
+        rank = self.comm.rank if rank is None else rank
+        return range(count * rank // self.comm.size, count * (rank + 1) // self.comm.size)
+
+    def set_anchor(self, node: int, start: Ints) -> None:
+        """From now on this is where solves of a node begin that have nothing better."""
+        self.anchors[node] = start
+        self.solvers[node].native.set_slot(0, start)
+
+    def anchor_slot(self, node: int) -> int:
+        """Return the slot of a node's anchor, -1 while there is none."""
+        return -1 if self.anchors[node] is None else 0
+
+    def take_statistics(self) -> Statistics:
+        """Return what solving took since the last call."""
+        total = Statistics()
+        for solver in self.solvers:
+            for name, value in solver.native.take_statistics().items():
+                setattr(total, name, getattr(total, name) + value)
+        return total
+
+    @contextmanager
+    def naming_failures(self, node: int, states: Floats, table: Floats) -> Iterator[None]:
+        """Make an error for people of a unit that has no solution, and save its programme."""
+        try:
+            yield
+        except SolveFailure as exc:
+            raise self._solve_error(exc, node, states[exc.unit], table) from None
+
+    def _solve_error(self, failure: SolveFailure, node: int, state: Floats, table: Floats) -> SolveError:
+        named = self.problem.nodes[node]
+        own = table is self.solvers[node].table
+        values = table[failure.row] * self.solvers[node].costs_of(np.ones(len(named.noise.places)))
+        label = "".join(c if c.isalnum() else "_" for c in named.name)
+        path = self.folder / f"{failure.status.split()[0].lower()}_node_{label}_realisation_{failure.row}.mps"
+        saved: str | None = str(path)
+        try:
+            highs_of(self._as_people_see_it(node, state, values)).writeModel(str(path))
+        except OSError:
+            saved = None
+        incoming = {name: float(state[self.problem.states.index(name)]) for name in named.incoming}
+        return SolveError(
+            failure.status, named.name, failure.row if own else None, incoming, saved if path.exists() else None
+        )
+
+    def _as_people_see_it(self, node: int, state: Floats, values: Floats) -> LinearProgram:
+        """The programme in the user's units, the incoming state fixed, all cuts in it."""
+        named, pool = self.problem.nodes[node], self.pools[node]
+        program = realized(named.program, named.noise.places, values)
+        lower, upper = program.column_lower.copy(), program.column_upper.copy()
+        for name, column in named.incoming.items():
+            lower[column] = upper[column] = state[self.problem.states.index(name)]
+        families = self.families(node)
+        cuts = pool.rows()[pool.active]
+        which = pool.families[pool.active]
+        places = [(named.outgoing[name], i) for i, name in enumerate(self.problem.states) if name in named.outgoing]
+        rows = [*program.matrix.rows]
+        columns = [*program.matrix.columns]
+        numbers = [*program.matrix.values]
+        first, follows = program.rows, program.columns
+        for i, (cut, family) in enumerate(zip(cuts, which, strict=True)):
+            for column, j in (*places, (follows + family, -1)):
+                rows.append(first + i)
+                columns.append(column)
+                numbers.append(1.0 if j < 0 else -cut[1 + j])
+        for i, mixture in enumerate(pool.mixtures):
+            rows += [first + len(cuts) + i] * families
+            columns += range(follows, follows + families)
+            numbers += [1.0, *(-mixture)]
+        added = len(cuts) + len(pool.mixtures)
+        return replace(
+            program,
+            costs=np.concatenate([self.sign * program.costs, [self.discounts[node]], np.zeros(families - 1)]),
+            offset=self.sign * program.offset,
+            matrix=SparseMatrix.from_entries((first + added, follows + families), rows, columns, numbers),
+            row_lower=np.concatenate([program.row_lower, cuts[:, 0], np.zeros(len(pool.mixtures))]),
+            row_upper=np.concatenate([program.row_upper, np.full(added, np.inf)]),
+            column_lower=np.concatenate([lower, np.full(families, self.value_bounds[node])]),
+            column_upper=np.concatenate([upper, np.full(families, np.inf)]),
+            column_names=(*program.column_names, *(f"value_{f}" for f in range(families))),
+            row_names=(*program.row_names, *(f"cut_{i}" for i in range(added))),
+        )

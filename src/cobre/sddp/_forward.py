@@ -1,0 +1,134 @@
+"""The way forward: trajectories under the policy as it is, step by step in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.lp._program import Floats, Ints
+from cobre.lp._solver import NO_PLACES
+from cobre.sddp._engine import Engine
+from cobre.sddp.sampling import Sample
+
+
+@dataclass(eq=False)
+class Paths:
+    """What happened on the way. ``steps`` by trajectories, in all arrays.
+
+    Attributes:
+        nodes: -1 after a trajectory's end.
+        rows: realisations.
+        states: on arrival at each step, and, one more, at the end.
+        costs: of each step, not discounted.
+        slots: where each solve's end is stored.
+        columns: by node, values asked for: steps by trajectories by columns.
+        duals: likewise.
+    """
+
+    nodes: Ints
+    rows: Ints
+    states: Floats
+    costs: Floats
+    slots: Ints
+    columns: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    duals: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+
+    def totals(self, discounts: Floats) -> Floats:
+        """Return the discounted cost of each trajectory, summed in the order of steps."""
+        total = np.zeros(self.nodes.shape[1])
+        factor = np.ones(self.nodes.shape[1])
+        for nodes, costs in zip(self.nodes, self.costs, strict=True):
+            going = nodes >= 0
+            total[going] += factor[going] * costs[going]
+            factor[going] *= discounts[nodes[going]]
+        return total
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Columns whose values, and rows whose duals are wanted of a node."""
+
+    columns: Ints = field(default_factory=lambda: NO_PLACES)
+    duals: Ints = field(default_factory=lambda: NO_PLACES)
+
+
+def walk(
+    engine: Engine, sample: Sample, *, iteration: int = -1, wanted: Mapping[int, Wanted] | None = None
+) -> Paths:
+    """Follow a sample from the initial state.
+
+    Solves that agree in node, realisation and state, as those of a first stage that is known, are done once.
+
+    Args:
+        engine: the problem and its cuts.
+        sample: the ways to go.
+        iteration: to be recorded for tight cuts, and ends are stored; -1 for neither.
+        wanted: what else to read, by node.
+    """
+    steps, count = sample.nodes.shape
+    paths = Paths(
+        sample.nodes,
+        sample.rows,
+        np.zeros((steps + 1, count, engine.states)),
+        np.zeros((steps, count)),
+        np.full((steps, count), -1, np.int32),
+    )
+    paths.states[0] = engine.initial
+    tables = {number: engine.solvers[number].costs_of(table) for number, table in sample.tables.items()}
+    used = [1] * len(engine.solvers)  # slot 0 is the anchor's
+    for step in range(steps):
+        paths.states[step + 1] = paths.states[step]
+        for number in np.unique(sample.nodes[step]):
+            if number >= 0:
+                here = np.flatnonzero(sample.nodes[step] == number)
+                table = tables.get(number, engine.solvers[number].table)
+                want = (wanted or {}).get(int(number), Wanted())
+                _solve(engine, paths, int(number), step, here, table, want, iteration, used)
+    return paths
+
+
+def _solve(  # noqa: PLR0913, PLR0917  the body of walk's loop
+    engine: Engine,
+    paths: Paths,
+    number: int,
+    step: int,
+    here: NDArray[np.intp],
+    table: Floats,
+    want: Wanted,
+    iteration: int,
+    used: list[int],
+) -> None:
+    solver = engine.solvers[number]
+    states, rows = paths.states[step, here], paths.rows[step, here]
+    first: dict[tuple[int, bytes], int] = {}  # of those that agree
+    which = np.array([first.setdefault((int(r), s.tobytes()), len(first)) for r, s in zip(rows, states, strict=True)])
+    unique = np.unique(which, return_index=True)[1]
+    units = len(unique)
+    starts = np.full(units, engine.anchor_slot(number), np.int32)
+    saves = np.full(units, -1, np.int32)
+    if iteration >= 0:
+        saves = np.arange(used[number], used[number] + units, dtype=np.int32)
+        used[number] += units
+        solver.native.resize_slots(used[number])
+        paths.slots[step, here] = saves[which]
+    incoming = np.ascontiguousarray(states[unique])
+    with engine.naming_failures(number, incoming, table):
+        result = solver.step(
+            incoming,
+            np.ascontiguousarray(rows[unique]),
+            starts,
+            saves,
+            table=table,
+            iteration=iteration,
+            columns=want.columns,
+            duals=want.duals,
+        )
+    paths.costs[step, here] = result.costs[which]
+    paths.states[step + 1, here] = result.outgoing[which]
+    for kept, values in ((paths.columns, result.columns), (paths.duals, result.duals)):
+        if values.shape[1]:
+            whole = kept.setdefault(number, np.full((*paths.nodes.shape, values.shape[1]), np.nan))
+            whole[step, here] = values[which]

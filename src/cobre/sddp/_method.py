@@ -1,0 +1,62 @@
+"""How a problem is trained: all that, beside the problem, decides the bits of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from cobre.lp._solver import HIGHS_VERSION
+from cobre.sddp.problem import ROOT, MultistageProblem
+from cobre.sddp.risk import Expectation, RiskMeasure
+from cobre.sddp.sampling import InSample, Sampling
+from cobre.sddp.selection import Selection
+
+
+@dataclass(frozen=True)
+class Method:
+    """The arguments of `cobre.sddp.train` that decide the bits; see there."""
+
+    trajectories: int = 10
+    seed: int = 0
+    risk: RiskMeasure | Mapping[str, RiskMeasure] = field(default_factory=Expectation)
+    cuts: Literal["single", "multi"] = "single"
+    selection: Selection | None = None
+    sampling: Sampling = field(default_factory=InSample)
+    depth: int | None = None
+
+    def risk_at(self, name: str) -> RiskMeasure:
+        """Return how what follows a node, or the beginning, is measured."""
+        return self.risk if isinstance(self.risk, RiskMeasure) else self.risk.get(name, Expectation())
+
+    def findings(self, problem: MultistageProblem) -> Iterator[str]:
+        """Tell what is wrong with it for a problem, in words."""
+        for name, number in (("trajectories", self.trajectories), ("depth", self.depth)):
+            if number is not None and number < 1:
+                yield f"{name} is {number}; it must be at least 1"
+        if not 0 <= self.seed < 2**64:
+            yield f"the seed is {self.seed}; it must be from 0 to 2**64 - 1"
+        if self.cuts not in ("single", "multi"):
+            yield f"cuts is {self.cuts!r}; it must be 'single' or 'multi'"
+        if not isinstance(self.risk, RiskMeasure):
+            for name in self.risk.keys() - {ROOT, *problem.index}:
+                yield f"there is a risk measure for node {name!r}, which does not exist"
+        yield from self.sampling.findings(problem)
+
+    def spec(self) -> dict[str, Any]:
+        """Return it in JSON's types, with the version of the solver, to whose build bits belong."""
+        risk = (
+            self.risk.spec()
+            if isinstance(self.risk, RiskMeasure)
+            else {name: measure.spec() for name, measure in self.risk.items()}
+        )
+        return {
+            "trajectories": self.trajectories,
+            "seed": self.seed,
+            "risk": risk,
+            "cuts": self.cuts,
+            "selection": self.selection.spec() if self.selection else None,
+            "sampling": self.sampling.spec(),
+            "depth": self.depth,
+            "highs": HIGHS_VERSION,
+        }

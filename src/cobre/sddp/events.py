@@ -1,0 +1,133 @@
+"""What the engine tells while it works. Rank 0 speaks for the run; a listener is any callable.
+
+>>> events = []
+>>> listener = events.append
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cobre.sddp.stopping import Estimate
+
+
+@dataclass(frozen=True)
+class TrainingStarted:
+    """Training is about to begin, or to go on.
+
+    Attributes:
+        nodes: how many the problem has.
+        states: how many the problem has.
+        trajectories: how many each iteration samples.
+        ranks: how many processes take part.
+        threads: how many each of them uses.
+        backend: over which they communicate.
+        first_iteration: 1, or where a resumed run goes on.
+        stop: the stopping rule in words.
+        iteration_limit: the iteration after which it stops at the latest, if the rule has a limit.
+    """
+
+    nodes: int
+    states: int
+    trajectories: int
+    ranks: int
+    threads: int
+    backend: str
+    first_iteration: int
+    stop: str
+    iteration_limit: int | None = None
+
+
+@dataclass(frozen=True)
+class IterationFinished:
+    """An iteration is complete.
+
+    Attributes:
+        iteration: its number, from 1.
+        bound: after it.
+        estimate: of the cost of its forward trajectories.
+        cuts_added: by it, over all nodes.
+        cuts_active: after cut selection, over all nodes.
+        solves: linear programmes solved by it, over all ranks.
+        simplex_iterations: these took.
+        retries: solves that needed a second attempt.
+        forward_s: seconds in the forward pass.
+        backward_s: seconds in the backward pass.
+        selection_s: seconds in cut selection.
+        seconds: elapsed so far, earlier sessions of a resumed run included.
+    """
+
+    iteration: int
+    bound: float
+    estimate: Estimate
+    cuts_added: int
+    cuts_active: int
+    solves: int
+    simplex_iterations: int
+    retries: int
+    forward_s: float
+    backward_s: float
+    selection_s: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CheckpointWritten:
+    """What was done up to ``iteration`` is safe in the file ``path``."""
+
+    path: str
+    iteration: int
+
+
+@dataclass(frozen=True)
+class TrainingFinished:
+    """Training has ended.
+
+    Attributes:
+        reason: the stopping rule's, in words.
+        iterations: finished in all.
+        bound: the last.
+        estimate: of the last iteration's trajectories.
+        seconds: elapsed, earlier sessions of a resumed run included.
+    """
+
+    reason: str
+    iterations: int
+    bound: float
+    estimate: Estimate
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SimulationProgress:
+    """``done`` of ``total`` trajectories are simulated, ``seconds`` after the simulation began."""
+
+    done: int
+    total: int
+    seconds: float
+
+
+Event = TrainingStarted | IterationFinished | CheckpointWritten | TrainingFinished | SimulationProgress
+Listener = Callable[[Event], None]
+
+
+def to_dict(event: Event) -> dict[str, Any]:
+    """Return the event in JSON's types, its name first; a number that is not finite becomes None.
+
+    >>> to_dict(CheckpointWritten("policy.cobre", 7))
+    {'event': 'checkpoint_written', 'path': 'policy.cobre', 'iteration': 7}
+    """
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
+    return {"event": name, **_plain(dataclasses.asdict(event))}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    # JSON has no word for infinity, and readers refuse what Python would write.
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,229 @@
+"""Which way trajectories go: nodes and realisations, drawn or given.
+
+Draws are a function of (seed, iteration, trajectory, step), so any rank can draw any trajectory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cobre.lp import Noise
+from cobre.lp._program import Floats, Ints
+from cobre.sddp._graph import outcomes_of
+from cobre.sddp.problem import ROOT, MultistageProblem
+from cobre.stochastic import uniforms
+
+#: The fourth coordinate of a draw: what it is for.
+TRAINING, SIMULATION = 0, 1
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Which trajectories to draw: ``count`` of them from number ``first`` on, of ``depth`` steps at most."""
+
+    seed: int
+    iteration: int
+    first: int
+    count: int
+    depth: int
+    purpose: int = TRAINING
+
+    def uniforms(self, step: int) -> Floats:
+        """Return two uniform numbers per trajectory for a step, from 0."""
+        trajectories = np.arange(self.first, self.first + self.count)
+        return uniforms(self.seed, self.iteration, trajectories, step, self.purpose)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The ways of some trajectories.
+
+    Attributes:
+        nodes: steps by trajectories; -1 after a trajectory's end.
+        rows: the realisation of each: a row of its node's table.
+        tables: by node, realisations to be used instead of the node's own; columns as `Noise.places` there.
+    """
+
+    nodes: Ints
+    rows: Ints
+    tables: Mapping[int, Floats] = field(default_factory=dict)
+
+
+class Sampling(ABC):
+    """How to choose the ways of trajectories. Derive from this for a way of your own."""
+
+    @abstractmethod
+    def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
+        """Return the ways of the trajectories that ``draw`` asks for.
+
+        It must be a pure function of its arguments: ranks call it for different trajectories and rely on
+        getting parts of the same whole.
+        """
+
+    def findings(self, problem: MultistageProblem) -> list[str]:  # noqa: ARG002  others have some
+        """Tell what does not fit the problem, in words."""
+        return []
+
+    @abstractmethod
+    def spec(self) -> dict[str, Any]:
+        """Return it in JSON's types; equal for equal samplings. A resumed run must have that of the first."""
+
+
+class InSample(Sampling):
+    """Draw nodes and realisations by their probabilities.
+
+    >>> InSample().spec()
+    {'type': 'in_sample'}
+    """
+
+    def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
+        """Draw them."""
+        return _drawn(problem, draw, [node.noise for node in problem.nodes], {})
+
+    def spec(self) -> dict[str, Any]:
+        """Return it in JSON's types."""
+        return {"type": "in_sample"}
+
+
+class OutOfSample(Sampling):
+    """Draw nodes by their probabilities, and realisations from others than those that cuts are made of.
+
+    Args:
+        noises: node → other realisations of the same numbers. Nodes that are not named keep their own.
+    """
+
+    def __init__(self, noises: Mapping[str, Noise]) -> None:
+        self.noises = dict(noises)
+
+    def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
+        """Draw them."""
+        noises = [self.noises.get(node.name, node.noise) for node in problem.nodes]
+        tables = {}
+        for name, noise in self.noises.items():
+            number = problem.index[name]
+            order = [noise.places.index(place) for place in problem.nodes[number].noise.places]
+            tables[number] = noise.table[:, order]
+        return _drawn(problem, draw, noises, tables)
+
+    def findings(self, problem: MultistageProblem) -> list[str]:
+        """Tell which noises are of no node, of other numbers than the node's own, or wrong in themselves."""
+        found = []
+        for name, noise in self.noises.items():
+            if name not in problem.index:
+                found.append(f"sampling: there is no node {name!r}")
+                continue
+            node = problem.nodes[problem.index[name]]
+            if set(noise.places) != set(node.noise.places):
+                found.append(f"sampling: the noise for node {name!r} changes other numbers than the node's own")
+            found += [f"sampling: node {name!r}: {finding}" for finding in noise.findings(node.program)]
+        return found
+
+    def spec(self) -> dict[str, Any]:
+        """Return it in JSON's types."""
+        tables = {name: [noise.table.tolist(), noise.probabilities.tolist()] for name, noise in self.noises.items()}
+        return {"type": "out_of_sample", "noises": tables}
+
+
+class Given(Sampling):
+    """Follow given ways, one after the other, and from the beginning again when there are no more.
+
+    Args:
+        sequences: each a list of pairs: a node, and its realisation, either by number or as values, one for
+            each of the node's `Noise.places`.
+
+    >>> Given([[("a", 0), ("b", 1)], [("a", 0), ("b", [7.5])]]).spec()["type"]
+    'given'
+    """
+
+    def __init__(self, sequences: Sequence[Sequence[tuple[str, int | ArrayLike]]]) -> None:
+        self.sequences = [list(sequence) for sequence in sequences]
+
+    def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
+        """Return the ways whose turn it is."""
+        depth = min(draw.depth, max(map(len, self.sequences)))
+        nodes = np.full((depth, draw.count), -1, np.int32)
+        rows = np.zeros((depth, draw.count), np.int32)
+        tables = {number: [*node.noise.table] for number, node in enumerate(problem.nodes)}
+        turn = draw.iteration * draw.count if draw.purpose == TRAINING else 0
+        for i in range(draw.count):
+            sequence = self.sequences[(turn + draw.first + i) % len(self.sequences)]
+            for step, (name, realization) in enumerate(sequence[:depth]):
+                number = problem.index[name]
+                nodes[step, i] = number
+                if isinstance(realization, int | np.integer):
+                    rows[step, i] = realization
+                else:
+                    rows[step, i] = len(tables[number])
+                    tables[number].append(np.asarray(realization, np.float64))
+        stacked = {number: np.stack(series) for number, series in tables.items() if series}
+        return Sample(nodes, rows, stacked)
+
+    def findings(self, problem: MultistageProblem) -> list[str]:
+        """Tell which sequences leave the graph or name realisations that are not there."""
+        found = [] if self.sequences else ["sampling: there are no sequences"]
+        for which, sequence in enumerate(self.sequences):
+            where = f"sampling: sequence {which}"
+            if not sequence:
+                found.append(f"{where} is empty")
+            before = ROOT
+            for step, (name, realization) in enumerate(sequence):
+                if name not in problem.children(before):
+                    found.append(f"{where}, step {step}: node {name!r} cannot follow {before!r}")
+                    break
+                noise = problem.nodes[problem.index[name]].noise
+                if isinstance(realization, int | np.integer):
+                    if not 0 <= realization < len(noise):
+                        found.append(f"{where}, step {step}: node {name!r} has no realisation {realization}")
+                elif np.shape(np.asarray(realization)) != (len(noise.places),):
+                    found.append(f"{where}, step {step}: give {len(noise.places)} values, one for each place")
+                before = name
+        return found
+
+    def spec(self) -> dict[str, Any]:
+        """Return it in JSON's types."""
+        plain = [
+            [[name, r if isinstance(r, int) else np.asarray(r).tolist()] for name, r in sequence]
+            for sequence in self.sequences
+        ]
+        return {"type": "given", "sequences": plain}
+
+
+def _drawn(
+    problem: MultistageProblem, draw: Draw, noises: Sequence[Noise], tables: Mapping[int, Floats]
+) -> Sample:
+    ways = [outcomes_of(problem, name) for name in (*problem.index, ROOT)]  # the root is number -1
+    at = np.full(draw.count, -1)
+    going = np.ones(draw.count, bool)
+    nodes = np.full((draw.depth, draw.count), -1, np.int32)
+    rows = np.zeros((draw.depth, draw.count), np.int32)
+    for step in range(draw.depth):
+        u = draw.uniforms(step)
+        for number in np.unique(at[going]):
+            here = np.flatnonzero(going & (at == number))
+            way = ways[number]
+            if not way.children:
+                going[here] = False
+                continue
+            chosen = _chosen(way.child_probabilities, u[here, 0], ends=way.ends)
+            going[here[chosen == len(way.children)]] = False
+            nodes[step, here] = np.array([*way.children, -1], np.int32)[chosen]
+        for number in np.unique(nodes[step, going]):
+            here = np.flatnonzero(going & (nodes[step] == number))
+            rows[step, here] = _chosen(noises[number].probabilities, u[here, 1], ends=False)
+        if not going.any():
+            return Sample(nodes[:step], rows[:step], tables)
+        at = np.where(going, nodes[step], at)
+    return Sample(nodes, rows, tables)
+
+
+def _chosen(probabilities: Floats, u: Floats, *, ends: bool) -> Ints:
+    """The outcome that each number falls on; ``ends`` adds one for what is missing to 1."""
+    chosen = np.searchsorted(np.cumsum(probabilities), u, side="right")
+    last = len(probabilities) if ends else int(np.flatnonzero(probabilities)[-1])
+    return np.minimum(chosen, last).astype(np.int32)

@@ -1,0 +1,127 @@
+"""Which cuts solves still look at.
+
+A cut that is left out stays in the policy file's numbering and can be told from the others; it costs nothing
+in later solves. Cuts of the current iteration always stay.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre import _lp
+from cobre.lp._program import Floats, Ints
+
+#: How many numbers are looked at in one go.
+CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class NodeCuts:
+    """The cuts of a node, as a selection sees them. All arrays have one element per cut.
+
+    Attributes:
+        iteration: the current one, from 1.
+        born: the iteration that made each cut.
+        tight: the last iteration in which it decided a solve, 0 if it never did.
+        active: the cuts that are looked at, ascending.
+        families: which value each bounds; cuts of different families do not compete.
+        rows: makes the cuts themselves: an intercept and the slopes.
+        visited: the trial states at which cuts were made, if the selection `needs_states`.
+    """
+
+    iteration: int
+    born: Ints
+    tight: Ints
+    active: Ints
+    families: Ints
+    rows: Callable[[], Floats]
+    visited: Floats
+
+
+@dataclass(frozen=True)
+class Selection(ABC):
+    """How to select. Derive from this for a way of your own; it must be a pure function of its arguments."""
+
+    #: Whether `NodeCuts.visited` is needed, which takes memory.
+    needs_states: ClassVar[bool] = False
+
+    #: In every how many-th iteration to select.
+    every: int = 5
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError(f"every is {self.every}; it must be at least 1")
+
+    @abstractmethod
+    def keep(self, cuts: NodeCuts) -> NDArray[np.bool_]:
+        """Return which of ``cuts.active`` stay, one element for each of them."""
+
+    def spec(self) -> dict[str, Any]:
+        """Return it in JSON's types; equal for equal selections."""
+        return {"type": type(self).__name__, **vars(self)}
+
+
+@dataclass(frozen=True)
+class Level1(Selection):
+    """Keep what ever decided a solve (de Matos, Philpott and Finardi 2015).
+
+    >>> Level1(every=10).spec()
+    {'type': 'Level1', 'every': 10}
+    """
+
+    def keep(self, cuts: NodeCuts) -> NDArray[np.bool_]:
+        """Keep cuts that were tight at least once."""
+        tight = np.asarray(cuts.tight[cuts.active] > 0)
+        return tight | (cuts.born[cuts.active] == cuts.iteration)
+
+
+@dataclass(frozen=True)
+class LimitedMemoryLevel1(Selection):
+    """Keep what decided a solve lately (LML1; Guigues and Bandarra 2021).
+
+    Args:
+        every: in every how many-th iteration to select.
+        window: for how many iterations a cut is remembered.
+    """
+
+    window: int = 20
+
+    def keep(self, cuts: NodeCuts) -> NDArray[np.bool_]:
+        """Keep cuts that were tight, or made, in the last iterations."""
+        latest = np.maximum(cuts.tight[cuts.active], cuts.born[cuts.active])
+        return np.asarray(latest > cuts.iteration - self.window)
+
+
+@dataclass(frozen=True)
+class Domination(Selection):
+    """Keep what is highest at some visited state.
+
+    Args:
+        every: in every how many-th iteration to select.
+        threshold: how far below the highest, relative to it, a cut may be to stay.
+    """
+
+    needs_states: ClassVar[bool] = True
+
+    threshold: float = 1e-9
+
+    def keep(self, cuts: NodeCuts) -> NDArray[np.bool_]:
+        """Keep cuts that no other dominates at some visited state."""
+        rows, families = cuts.rows()[cuts.active], cuts.families[cuts.active]
+        keep = np.asarray(cuts.born[cuts.active] == cuts.iteration)
+        for family in np.unique(families):
+            which = np.flatnonzero(families == family)
+            chosen = np.ascontiguousarray(rows[which])
+            for part in np.array_split(cuts.visited, 1 + len(cuts.visited) * len(which) // CHUNK):
+                values = np.empty((len(part), len(which)))
+                _lp.evaluate(chosen, np.ascontiguousarray(part), values)
+                highest = values.max(axis=1, keepdims=True, initial=-np.inf)
+                near = values >= highest - self.threshold * (1 + np.abs(highest))
+                keep[which] |= near.any(axis=0)
+        return keep

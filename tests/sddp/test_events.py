@@ -1,0 +1,156 @@
+"""Events as JSON, on a real console, and in a real file."""
+
+import io
+import json
+import math
+
+import pytest
+from rich.console import Console
+
+from cobre.sddp.events import (
+    CheckpointWritten,
+    IterationFinished,
+    SimulationProgress,
+    TrainingFinished,
+    TrainingStarted,
+    to_dict,
+)
+from cobre.sddp.listeners import JsonLines, ProgressBar
+from cobre.sddp.stopping import Estimate
+
+
+def started(limit=3, first=1):
+    return TrainingStarted(12, 2, 8, 4, 1, "shm", first, "3 iterations [or so]", limit)
+
+
+def iteration(number, seconds, bound=100.0):
+    estimate = Estimate(110.0, 10.0, 4)
+    return IterationFinished(number, bound, estimate, 8, 8 * number, 96, 1000, 0, 0.1, 0.2, 0.0, seconds)
+
+
+FINISHED = TrainingFinished("the limit of 3 iterations", 3, 100.0, Estimate(110.0, 10.0, 4), 1.5)
+RUN = [
+    started(),
+    iteration(1, 0.5, -math.inf),
+    CheckpointWritten("policy.cobre", 1),
+    iteration(2, 1.0),
+    iteration(3, 1.5),
+    FINISHED,
+    SimulationProgress(10, 20, 0.1),
+    SimulationProgress(20, 20, 0.2),
+]
+
+
+@pytest.mark.parametrize("event", RUN, ids=lambda event: type(event).__name__)
+def test_every_event_becomes_strict_json(event):
+    record = to_dict(event)
+    assert next(iter(record)) == "event"
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+
+
+def test_names_and_contents():
+    assert [to_dict(event)["event"] for event in RUN] == [
+        "training_started",
+        "iteration_finished",
+        "checkpoint_written",
+        "iteration_finished",
+        "iteration_finished",
+        "training_finished",
+        "simulation_progress",
+        "simulation_progress",
+    ]
+    record = to_dict(RUN[1])
+    assert record["bound"] is None
+    assert record["estimate"] == {"mean": 110.0, "standard_deviation": 10.0, "count": 4}
+    assert to_dict(RUN[-1]) == {"event": "simulation_progress", "done": 20, "total": 20, "seconds": 0.2}
+
+
+def test_json_lines_are_there_at_once_and_are_added_to(tmp_path):
+    path = tmp_path / "events.jsonl"
+    with JsonLines(path) as listener:
+        for count, event in enumerate(RUN, 1):
+            listener(event)
+            lines = path.read_text().splitlines()
+            assert len(lines) == count
+            assert json.loads(lines[-1]) == to_dict(event)
+    with JsonLines(str(path)) as listener:
+        listener(FINISHED)
+    assert len(path.read_text().splitlines()) == len(RUN) + 1
+    with pytest.raises(ValueError, match="closed"):
+        listener(FINISHED)
+
+
+def test_a_file_of_the_caller_stays_open():
+    file = io.StringIO()
+    with JsonLines(file) as listener:
+        listener(FINISHED)
+    assert json.loads(file.getvalue())["reason"] == "the limit of 3 iterations"
+
+
+def show(events, terminal, width=100):
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=terminal, width=width, color_system=None)
+    with ProgressBar(console) as bar:
+        for event in events:
+            bar(event)
+    return file.getvalue()
+
+
+def test_a_terminal_shows_a_live_line():
+    text = show(RUN, terminal=True)
+    assert (
+        "training 12 nodes with 2 states, 8 trajectories per iteration, on 4 ranks of 1 thread over shm"
+        in text
+    )
+    assert "until: 3 iterations [or so]" in text
+    assert "3/3 ━━━━━━━━━━━━ bound 100, cost 110 ± 9.8, gap 9.09%, 24 cuts, 1.5 s" in text
+    assert "stopped by the limit of 3 iterations: 3 iterations, bound 100" in text
+    assert "20/20" in text
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 2  # the cursor is hidden and shown again
+
+
+def test_a_live_line_fits_into_a_usual_terminal():
+    lines = show([started(500), iteration(499, 3600.0, 123456.789)], terminal=True, width=80)
+    assert "…" not in lines
+
+
+def test_without_a_limit_there_is_no_bar():
+    text = show([started(None), iteration(1, 0.5)], terminal=True)
+    assert "━" not in text
+    assert "bound 100" in text
+
+
+def test_the_cursor_comes_back_after_a_failure():
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True)
+
+    def fail():
+        with ProgressBar(console) as bar:
+            bar(started())
+            bar(iteration(1, 0.5))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert file.getvalue().rstrip().endswith("\x1b[?25h")
+
+
+def test_elsewhere_lines_come_now_and_then():
+    """The seconds of the run decide, so the lines are the same every time."""
+    events = [started(100), *(iteration(number, float(number)) for number in range(1, 14))]
+    lines = show(events, terminal=False).splitlines()
+    assert "\x1b" not in "".join(lines)
+    assert [line.split()[0] for line in lines[2:]] == ["1/100", "6/100", "11/100"]
+    assert lines[2] == "1/100  bound 100, cost 110 ± 9.8, gap 9.09%, 8 cuts, 1.0 s"
+
+
+def test_the_last_line_is_always_there():
+    assert "3/3  bound" in show(RUN, terminal=False)
+    simulated = [SimulationProgress(done, 20, done / 10) for done in range(1, 21)]
+    lines = show(simulated * 2, terminal=False).splitlines()
+    assert [line.split()[0] for line in lines] == ["1/20", "20/20"] * 2
+
+
+def test_one_trajectory_has_no_interval_and_a_cost_of_nothing_no_gap():
+    event = TrainingFinished("it", 1, 0.0, Estimate(0.0, 0.0, 1), 1.0)
+    assert show([event], terminal=False) == "stopped by it: 1 iteration, bound 0, cost 0, 1.0 s\n"
