@@ -4,6 +4,85 @@ The engine knows nothing of hydros: a `MultistageProblem` is a graph of linear p
 random numbers.
 """
 
+from cobre.errors import InvalidProblem, PolicyFileError, SolveError
+from cobre.lp import LinearProgram, Noise, SparseMatrix
+from cobre.sddp._checkpoint import Checkpoint
+from cobre.sddp.events import (
+    CheckpointWritten,
+    Event,
+    IterationFinished,
+    Listener,
+    SimulationProgress,
+    TrainingFinished,
+    TrainingStarted,
+)
+from cobre.sddp.listeners import JsonLines, ProgressBar
+from cobre.sddp.modeling import StageModel
+from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem, Node
+from cobre.sddp.risk import AVaR, EAVaR, Expectation, Mixture, RiskMeasure, WorstCase
+from cobre.sddp.sampling import Given, InSample, OutOfSample, Sampling
+from cobre.sddp.selection import Domination, Level1, LimitedMemoryLevel1, Selection
+from cobre.sddp.simulation import SimulationResult, simulate
+from cobre.sddp.stopping import (
+    AllOf,
+    AnyOf,
+    BoundStalling,
+    Estimate,
+    IterationLimit,
+    SimulationStopping,
+    Statistical,
+    StoppingRule,
+    TimeLimit,
+)
+from cobre.sddp.training import TrainingResult, train
 
-__all__ = ["MultistageProblem", "Node"]
+__all__ = [
+    "AVaR",
+    "AllOf",
+    "AnyOf",
+    "BoundStalling",
+    "Checkpoint",
+    "CheckpointWritten",
+    "Domination",
+    "EAVaR",
+    "Estimate",
+    "Event",
+    "Expectation",
+    "Given",
+    "InSample",
+    "InvalidProblem",
+    "IterationFinished",
+    "IterationLimit",
+    "JsonLines",
+    "Level1",
+    "LimitedMemoryLevel1",
+    "LinearProgram",
+    "Listener",
+    "Mixture",
+    "MultistageProblem",
+    "Node",
+    "Noise",
+    "OutOfSample",
+    "Policy",
+    "PolicyFileError",
+    "ProgressBar",
+    "RiskMeasure",
+    "Sampling",
+    "Selection",
+    "SimulationProgress",
+    "SimulationResult",
+    "SimulationStopping",
+    "SolveError",
+    "SparseMatrix",
+    "StageModel",
+    "Statistical",
+    "StoppingRule",
+    "TimeLimit",
+    "TrainingFinished",
+    "TrainingResult",
+    "TrainingStarted",
+    "WorstCase",
+    "simulate",
+    "train",
+]

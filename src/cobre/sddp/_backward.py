@@ -86,7 +86,9 @@ def _worth(
     own = [unit for unit in units if unit.trajectory in block]
     outcomes = engine.outcomes[node]
     count = len(outcomes.probabilities)
-    states = np.array([trials.states[unit.step, unit.trajectory] for unit in own]).reshape(len(own), engine.states)
+    states = np.array([trials.states[unit.step, unit.trajectory] for unit in own]).reshape(
+        len(own), engine.states
+    )
     values = np.zeros((len(own), count))  # the end, if there is one, is worth nothing
     slopes = np.zeros((len(own), count, engine.states))
     done = 0
@@ -103,7 +105,9 @@ def _worth(
         end = done + len(solver.tour)
         if own:
             with engine.naming_failures(child, states, solver.table):
-                values[:, done:end], slopes[:, done:end] = solver.trial(states, firsts, starts, iteration=iteration)
+                values[:, done:end], slopes[:, done:end] = solver.trial(
+                    states, firsts, starts, iteration=iteration
+                )
         done = end
     weights = np.zeros_like(values)
     if own:

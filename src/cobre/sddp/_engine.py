@@ -61,7 +61,9 @@ class Engine:
         self.outcomes: list[Outcomes] = [outcomes_of(problem, name) for name in (*problem.index, ROOT)]
         self.risks = [method.risk_at(name) for name in (*problem.index, ROOT)]
         number = {state: i for i, state in enumerate(problem.states)}
-        self.initial = np.array([problem.initial_state.get(state, 0.0) for state in problem.states], np.float64)
+        self.initial = np.array(
+            [problem.initial_state.get(state, 0.0) for state in problem.states], np.float64
+        )
         workers = Workers(threads)
         self.solvers = [
             StageSolver(
@@ -148,7 +150,11 @@ class Engine:
             saved = None
         incoming = {name: float(state[self.problem.states.index(name)]) for name in named.incoming}
         return SolveError(
-            failure.status, named.name, failure.row if own else None, incoming, saved if path.exists() else None
+            failure.status,
+            named.name,
+            failure.row if own else None,
+            incoming,
+            saved if path.exists() else None,
         )
 
     def _as_people_see_it(self, node: int, state: Floats, values: Floats) -> LinearProgram:
@@ -161,7 +167,9 @@ class Engine:
         families = self.families(node)
         cuts = pool.rows()[pool.active]
         which = pool.families[pool.active]
-        places = [(named.outgoing[name], i) for i, name in enumerate(self.problem.states) if name in named.outgoing]
+        places = [
+            (named.outgoing[name], i) for i, name in enumerate(self.problem.states) if name in named.outgoing
+        ]
         rows = [*program.matrix.rows]
         columns = [*program.matrix.columns]
         numbers = [*program.matrix.values]

@@ -104,7 +104,9 @@ def _solve(  # noqa: PLR0913, PLR0917  the body of walk's loop
     solver = engine.solvers[number]
     states, rows = paths.states[step, here], paths.rows[step, here]
     first: dict[tuple[int, bytes], int] = {}  # of those that agree
-    which = np.array([first.setdefault((int(r), s.tobytes()), len(first)) for r, s in zip(rows, states, strict=True)])
+    which = np.array(
+        [first.setdefault((int(r), s.tobytes()), len(first)) for r, s in zip(rows, states, strict=True)]
+    )
     unique = np.unique(which, return_index=True)[1]
     units = len(unique)
     starts = np.full(units, engine.anchor_slot(number), np.int32)

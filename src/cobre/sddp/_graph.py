@@ -41,9 +41,7 @@ def outcomes_of(problem: MultistageProblem, name: str) -> Outcomes:
     child_probabilities = np.array(list(ways.values()))
     missing = 1.0 - float(np.sum(child_probabilities))
     ends = bool(children) and missing > 1e-9
-    return Outcomes(
-        children, child_probabilities, np.concatenate([*parts, [missing] if ends else []]), ends
-    )
+    return Outcomes(children, child_probabilities, np.concatenate([*parts, [missing] if ends else []]), ends)
 
 
 def longest_path(problem: MultistageProblem) -> int | None:

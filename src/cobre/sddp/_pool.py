@@ -87,7 +87,9 @@ class CutPool:
         more = max(FIRST_BLOCK, capacity, count - capacity)
         region = self._open.enter_context(self._comm.create_shared_region(more * self._width, np.float64))
         shape = more, self._width
-        self._blocks.append(_Block(region, region.as_array().reshape(shape), region.as_mut_array().reshape(shape)))
+        self._blocks.append(
+            _Block(region, region.as_array().reshape(shape), region.as_mut_array().reshape(shape))
+        )
         self._solver.native.add_block(self._blocks[-1].readable)
 
     def _write(self, cuts: Floats) -> None:

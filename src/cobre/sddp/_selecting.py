@@ -47,7 +47,10 @@ class Selecting:
     def _select(self, iteration: int) -> None:
         """Each rank looks at some nodes and tells the others which of their cuts stay."""
         engine, comm = self._engine, self._engine.comm
-        counts = [[len(engine.pools[n].active) for n in engine.block(len(engine.pools), r)] for r in range(comm.size)]
+        counts = [
+            [len(engine.pools[n].active) for n in engine.block(len(engine.pools), r)]
+            for r in range(comm.size)
+        ]
         own = [self._keep(node, iteration) for node in engine.block(len(engine.pools))]
         keep = np.empty(sum(map(sum, counts)), np.bool_)
         comm.allgatherv(np.concatenate([*own, np.empty(0, np.bool_)]), keep, [sum(part) for part in counts])

@@ -66,7 +66,7 @@ class Sampling(ABC):
         getting parts of the same whole.
         """
 
-    def findings(self, problem: MultistageProblem) -> list[str]:  # noqa: ARG002  others have some
+    def findings(self, problem: MultistageProblem) -> list[str]:  # noqa: B027
         """Tell what does not fit the problem, in words."""
         return []
 
@@ -120,13 +120,17 @@ class OutOfSample(Sampling):
                 continue
             node = problem.nodes[problem.index[name]]
             if set(noise.places) != set(node.noise.places):
-                found.append(f"sampling: the noise for node {name!r} changes other numbers than the node's own")
+                found.append(
+                    f"sampling: the noise for node {name!r} changes other numbers than the node's own"
+                )
             found += [f"sampling: node {name!r}: {finding}" for finding in noise.findings(node.program)]
         return found
 
     def spec(self) -> dict[str, Any]:
         """Return it in JSON's types."""
-        tables = {name: [noise.table.tolist(), noise.probabilities.tolist()] for name, noise in self.noises.items()}
+        tables = {
+            name: [noise.table.tolist(), noise.probabilities.tolist()] for name, noise in self.noises.items()
+        }
         return {"type": "out_of_sample", "noises": tables}
 
 

@@ -1,0 +1,192 @@
+"""All that a run needs in order to go on after any finished iteration as if nothing had happened."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cobre.errors import PolicyFileError
+from cobre.lp._program import Floats, Ints
+from cobre.sddp import _archive
+from cobre.sddp._engine import Engine
+from cobre.sddp._selecting import Selecting
+from cobre.sddp.policy import NodeRecord, Policy
+from cobre.sddp.stopping import Estimate, SimulationRecord
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often to save a run.
+
+    Args:
+        path: the file; each checkpoint replaces the one before.
+        every: after every how many-th iteration. The last one is always saved, and when a run is
+            interrupted, so is what was finished.
+    """
+
+    path: str | Path
+    every: int = 10
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError(f"every is {self.every}; it must be at least 1")
+
+
+@dataclass(eq=False)
+class History:
+    """What has happened so far."""
+
+    bounds: list[float] = field(default_factory=list)
+    estimates: list[Estimate] = field(default_factory=list)
+    simulations: list[SimulationRecord] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations are finished."""
+        return len(self.bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """A run after a finished iteration. Cuts are only counted: later ones come after them."""
+
+    history: History
+    counts: list[int]
+    mixtures: list[int]
+    active: list[Ints]
+    anchors: list[Ints | None]
+    tight: list[Ints]
+    visited: list[Floats]
+
+    @classmethod
+    def of(cls, engine: Engine, selecting: Selecting, history: History) -> Moment:
+        """Return the run as it is now."""
+        return cls(
+            History(
+                list(history.bounds), list(history.estimates), list(history.simulations), history.seconds
+            ),
+            [len(pool) for pool in engine.pools],
+            [len(pool.mixtures) for pool in engine.pools],
+            [pool.active for pool in engine.pools],
+            list(engine.anchors),
+            list(selecting.tight),
+            list(selecting.visited),
+        )
+
+    def policy(self, engine: Engine) -> Policy:
+        """Return the policy as it was then."""
+        problem = engine.problem
+        records = {
+            node.name: NodeRecord(
+                pool.rows(count),
+                pool.families[:count],
+                pool.born[:count],
+                active,
+                np.array(pool.mixtures[:mixtures]).reshape(mixtures, engine.families(i) - 1),
+                anchor,
+            )
+            for i, (node, pool, count, mixtures, active, anchor) in enumerate(
+                zip(
+                    problem.nodes,
+                    engine.pools,
+                    self.counts,
+                    self.mixtures,
+                    self.active,
+                    self.anchors,
+                    strict=True,
+                )
+            )
+        }
+        return Policy(
+            problem.states,
+            problem.sense,
+            problem.fingerprint,
+            engine.method.spec(),
+            self.history.iterations,
+            self.history.bounds[-1] if self.history.bounds else engine.sign * -np.inf,
+            dict(zip(problem.index, engine.value_bounds.tolist(), strict=True)),
+            records,
+        )
+
+    def save(self, engine: Engine, path: str | Path) -> None:
+        """Write a checkpoint, which is a policy with more in it."""
+        policy = self.policy(engine)
+        history = dataclasses.asdict(self.history)
+        header = {**policy.header(), "kind": "checkpoint", "history": history}
+        arrays = policy.arrays()
+        if engine.method.selection is not None:
+            arrays["tight"] = np.concatenate(self.tight)
+        if engine.method.selection is not None and engine.method.selection.needs_states:
+            arrays["visited"] = np.concatenate(self.visited)
+            arrays["visited_counts"] = np.array([len(states) for states in self.visited], np.int64)
+        _archive.write(path, header, arrays)
+
+
+def resume(path: str | Path, engine: Engine, selecting: Selecting) -> History:
+    """Bring an engine to where a checkpoint was written; return the history.
+
+    Raises:
+        PolicyFileError: the file is damaged, no checkpoint, or of another problem or method.
+    """
+    header, arrays = _archive.read(path)
+    policy = Policy.from_archive(path, header, arrays)
+    if header.get("kind") != "checkpoint":
+        raise PolicyFileError(
+            str(path), "it is a policy, not a checkpoint; give it as warm_start to begin with its cuts"
+        )
+    _require_the_same(path, policy, engine)
+    load_cuts(policy, engine)
+    for number, record in enumerate(policy.records.values()):
+        engine.solvers[number].native.activate(record.active)
+        if record.anchor is not None:
+            engine.set_anchor(number, record.anchor)
+    if "tight" in arrays:
+        ends = np.cumsum(arrays["sizes"][:, 0])[:-1]
+        selecting.tight = np.split(arrays["tight"], ends)
+        for solver, tight in zip(engine.solvers, selecting.tight, strict=True):
+            solver.native.set_tight_in(tight)
+    if "visited" in arrays:
+        selecting.visited = np.split(arrays["visited"], np.cumsum(arrays["visited_counts"])[:-1])
+    return _history(header["history"])
+
+
+def load_cuts(policy: Policy, engine: Engine, *, born: int | None = None) -> None:
+    """Put the cuts of a policy into the engine's pools. ``born`` overrides the iterations that made them."""
+    for number, node in enumerate(engine.problem.nodes):
+        record, pool = policy.records[node.name], engine.pools[number]
+        pool.add_mixtures(list(record.mixtures))
+        pool.append(np.ascontiguousarray(record.cuts), np.ascontiguousarray(record.families), 0)
+        pool.born = record.born.copy() if born is None else np.full(len(pool), born, np.int32)
+
+
+def _require_the_same(path: str | Path, policy: Policy, engine: Engine) -> None:
+    if policy.fingerprint != engine.problem.fingerprint:
+        raise PolicyFileError(str(path), "it is a checkpoint of another problem: some number in it differs")
+    now: Mapping[str, Any] = engine.method.spec()
+    differing = [
+        f"{name} was {policy.method.get(name)!r}, and is {now[name]!r}"
+        for name in now
+        if policy.method.get(name) != now[name]
+    ]
+    if differing:
+        raise PolicyFileError(
+            str(path), "it was written by a run that was set up differently: " + "; ".join(differing)
+        )
+
+
+def _history(saved: Mapping[str, Any]) -> History:
+    return History(
+        list(saved["bounds"]),
+        [Estimate(**estimate) for estimate in saved["estimates"]],
+        [
+            SimulationRecord(**{**record, "step_costs": tuple(record["step_costs"])})
+            for record in saved["simulations"]
+        ],
+        saved["seconds"],
+    )

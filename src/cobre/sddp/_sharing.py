@@ -1,0 +1,74 @@
+"""What ranks tell each other of their trajectories."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cobre.lp._program import Floats, Ints
+from cobre.sddp._backward import Trials, trials_of
+from cobre.sddp._engine import Engine
+from cobre.sddp._forward import Paths
+
+
+class Sharing:
+    """The gathering of paths, iteration after iteration, through one buffer. A context manager."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        depth, states = engine.depth, engine.states
+        self._width = (depth + 1) * states + depth + 1  # states, nodes, the total cost
+        counts = [
+            len(engine.block(engine.method.trajectories, r)) * self._width for r in range(engine.comm.size)
+        ]
+        self._region = engine.comm.gather_region(counts, np.float64)
+
+    def __enter__(self) -> Sharing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._region.close()
+
+    def paths(self, paths: Paths) -> tuple[Trials, Floats]:
+        """Give all ranks this rank's paths; return the trial states and total costs of all. A collective."""
+        engine, (steps, count) = self._engine, paths.nodes.shape
+        depth, states = engine.depth, engine.states
+        own = self._region.own.reshape(count, self._width)
+        own[:] = 0.0
+        own[:, : (steps + 1) * states] = paths.states.transpose(1, 0, 2).reshape(count, -1)
+        nodes = own[:, (depth + 1) * states : -1]
+        nodes[:] = -1
+        nodes[:, :steps] = paths.nodes.T
+        own[:, -1] = paths.totals(engine.discounts)
+        whole = self._region.publish().reshape(-1, self._width)
+        all_states = whole[:, : (depth + 1) * states].reshape(-1, depth + 1, states).transpose(1, 0, 2)
+        all_nodes = whole[:, (depth + 1) * states : -1].T.astype(np.int32)
+        return trials_of(all_nodes, all_states), whole[:, -1].copy()
+
+
+def share_anchors(engine: Engine, trials: Trials, paths: Paths) -> None:
+    """Make the end of one solve of each visited node the place where later solves begin. A collective.
+
+    It is that of the first trajectory that came to the node, at its first visit.
+    """
+    comm, block = engine.comm, engine.block(trials.nodes.shape[1])
+    nodes = trials.nodes[1:]
+    owned: dict[int, Ints] = {}
+    owners: dict[int, int] = {}
+    for node in np.unique(nodes[nodes >= 0]).tolist():
+        visits = nodes == node
+        trajectory = int(np.argmax(visits.any(axis=0)))
+        owners[node] = ((trajectory + 1) * comm.size - 1) // trials.nodes.shape[1]
+        if trajectory in block:
+            slot = paths.slots[int(np.argmax(visits[:, trajectory])), trajectory - block.start]
+            owned[node] = engine.solvers[node].native.get_slot(slot)
+    lengths = np.zeros((comm.size, len(engine.solvers)), np.int64)
+    own_lengths = np.array([len(owned.get(n, ())) for n in range(len(engine.solvers))], np.int64)
+    comm.allgatherv(own_lengths, lengths.reshape(-1), [len(engine.solvers)] * comm.size)
+    joined = np.empty(int(lengths.sum()), np.int32)
+    own = np.concatenate([*(owned[node] for node in sorted(owned)), np.empty(0, np.int32)])
+    comm.allgatherv(own, joined, lengths.sum(axis=1).tolist())
+    done = 0
+    for rank in range(comm.size):
+        for node in np.flatnonzero(lengths[rank]).tolist():
+            engine.set_anchor(node, joined[done : done + lengths[rank, node]].copy())
+            done += int(lengths[rank, node])

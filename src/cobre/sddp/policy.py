@@ -1,0 +1,230 @@
+"""What training leaves: for each node, cuts that bound the value of what follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from cobre import _lp
+from cobre.errors import PolicyFileError
+from cobre.lp._program import Floats, Ints
+from cobre.lp._solver import HIGHS_VERSION
+from cobre.sddp import _archive
+from cobre.sddp.problem import MultistageProblem, Sense
+
+
+class NodeCutArrays(NamedTuple):
+    """The cuts of a node, in the user's sense: below the value when minimising, above when maximising.
+
+    Attributes:
+        intercepts: one per cut.
+        slopes: cuts by states.
+        active: whether cut selection has kept each.
+        outcomes: for multi cut, which outcome each is about; -1 for all together.
+    """
+
+    intercepts: Floats
+    slopes: Floats
+    active: np.ndarray
+    outcomes: Ints
+
+
+class Value(NamedTuple):
+    """A value function at a state, and how it changes with each state variable."""
+
+    value: float
+    slopes: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRecord:
+    """What is known of a node: see `cobre.sddp._pool` and `cobre.sddp._engine`."""
+
+    cuts: Floats
+    families: Ints
+    born: Ints
+    active: Ints
+    mixtures: Floats
+    anchor: Ints | None
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """The result of training a problem. Evaluate it, look at its cuts, simulate with it, save it.
+
+    Attributes:
+        states: the names of the states, in the order of slopes.
+        sense: that of the problem.
+        fingerprint: of the problem that it was trained on.
+        method: how it was trained, in JSON's types.
+        iterations: after how many.
+        bound: on the value of the whole problem.
+    """
+
+    states: tuple[str, ...]
+    sense: Sense
+    fingerprint: str
+    method: Mapping[str, Any]
+    iterations: int
+    bound: float
+    value_bounds: Mapping[str, float]
+    records: Mapping[str, NodeRecord] = field(repr=False)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the nodes."""
+        return tuple(self.records)
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.sense == "min" else -1.0
+
+    def cuts(self, node: str) -> NodeCutArrays:
+        """Return the cuts of a node as arrays; they are copies.
+
+        Raises:
+            KeyError: there is no such node.
+        """
+        record = self.records[node]
+        active = np.zeros(len(record.cuts), bool)
+        active[record.active] = True
+        signed = self._sign * record.cuts
+        return NodeCutArrays(signed[:, 0].copy(), signed[:, 1:].copy(), active, record.families - 1)
+
+    def value(self, node: str, state: Mapping[str, float]) -> Value:
+        """Return what follows a node is worth when it is left in a state, and the slopes there.
+
+        It is a bound on the true value, below it when minimising, before the node's own discount.
+
+        Raises:
+            KeyError: there is no such node, or a state is missing.
+        """
+        record = self.records[node]
+        point = np.array([[state[name] for name in self.states]], np.float64)
+        rows = np.ascontiguousarray(record.cuts[record.active])
+        families = record.families[record.active]
+        heights = np.empty((1, len(rows)))
+        _lp.evaluate(rows, point, heights)
+        count = 1 + record.mixtures.shape[1]
+        best = np.full(count, self.value_bounds[node])
+        slopes = np.zeros((count, len(self.states)))
+        for family in range(count):
+            own = np.flatnonzero(families == family)
+            if own.size and heights[0, own].max() > best[family]:
+                highest = own[int(np.argmax(heights[0, own]))]
+                best[family], slopes[family] = heights[0, highest], rows[highest, 1:]
+        for mixture in record.mixtures:
+            mixed = float(np.sum(mixture * best[1:]))
+            if mixed > best[0]:
+                best[0], slopes[0] = mixed, np.sum(mixture[:, None] * slopes[1:], axis=0)
+        signed = self._sign * slopes[0] + 0.0
+        return Value(self._sign * float(best[0]) + 0.0, dict(zip(self.states, signed.tolist(), strict=True)))
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file. The same policy gives the same bytes; a crash leaves the old file or the new."""
+        _archive.write(path, self.header(), self.arrays())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a policy, or the policy in a checkpoint.
+
+        Raises:
+            PolicyFileError: the file is missing, damaged, or no policy of this version.
+        """
+        return cls.from_archive(path, *_archive.read(path))
+
+    def fits(self, problem: MultistageProblem) -> str | None:
+        """Return why it cannot be used for a problem, or None."""
+        if self.states != problem.states:
+            return f"its states are {', '.join(self.states)}; the problem's are {', '.join(problem.states)}"
+        if missing := [name for name in problem.index if name not in self.records]:
+            return f"it has no node {missing[0]!r}"
+        if self.sense != problem.sense:
+            return f"it was trained for sense {self.sense!r}, the problem has {problem.sense!r}"
+        return None
+
+    def header(self) -> dict[str, Any]:
+        """Return what a file of it says of itself."""
+        return {
+            "kind": "policy",
+            "states": list(self.states),
+            "nodes": list(self.records),
+            "sense": self.sense,
+            "fingerprint": self.fingerprint,
+            "method": dict(self.method),
+            "iterations": self.iterations,
+            "bound": self.bound,
+            "value_bounds": [self.value_bounds[name] for name in self.records],
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of a file: those of all nodes after one another, and how many are each node's."""
+        records = list(self.records.values())
+        anchors = [np.empty(0, np.int32) if record.anchor is None else record.anchor for record in records]
+        sizes = [
+            [len(record.cuts), len(record.active), *record.mixtures.shape, len(anchor)]
+            for record, anchor in zip(records, anchors, strict=True)
+        ]
+        return {
+            "sizes": np.array(sizes, np.int64),
+            "cuts": np.concatenate([record.cuts for record in records]),
+            "families": np.concatenate([record.families for record in records]),
+            "born": np.concatenate([record.born for record in records]),
+            "active": np.concatenate([record.active for record in records]),
+            "mixtures": np.concatenate([record.mixtures.reshape(-1) for record in records]),
+            "anchors": np.concatenate(anchors),
+        }
+
+    @classmethod
+    def from_archive(
+        cls, path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> Self:
+        """Make it from what a file holds.
+
+        Raises:
+            PolicyFileError: that is something else.
+        """
+        try:
+            return cls._from_archive(header, arrays)
+        except (KeyError, IndexError, TypeError, ValueError) as exc:
+            reason = f"it is whole, but not a policy that this version can read ({type(exc).__name__}: {exc})"
+            raise PolicyFileError(str(path), reason) from exc
+
+    @classmethod
+    def _from_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        sizes = arrays["sizes"]
+        ends = np.cumsum(sizes, axis=0)
+        flat_ends = np.cumsum(sizes[:, 2] * sizes[:, 3])
+        records = {}
+        for i, name in enumerate(header["nodes"]):
+            cuts, active, mixtures, outcomes, anchor = (int(size) for size in sizes[i])
+            own = slice(int(ends[i, 0]) - cuts, int(ends[i, 0]))
+            start = arrays["anchors"][int(ends[i, 4]) - anchor : int(ends[i, 4])]
+            mixed = arrays["mixtures"][int(flat_ends[i]) - mixtures * outcomes : int(flat_ends[i])]
+            records[name] = NodeRecord(
+                arrays["cuts"][own],
+                arrays["families"][own],
+                arrays["born"][own],
+                arrays["active"][int(ends[i, 1]) - active : int(ends[i, 1])],
+                mixed.reshape(mixtures, outcomes),
+                start if anchor else None,
+            )
+        return cls(
+            tuple(header["states"]),
+            header["sense"],
+            header["fingerprint"],
+            header["method"],
+            header["iterations"],
+            header["bound"],
+            dict(zip(header["nodes"], header["value_bounds"], strict=True)),
+            records,
+        )
+
+    @property
+    def of_another_solver(self) -> str | None:
+        """The version of HiGHS that it was trained with, if that is not the one here: bits may then differ."""
+        return None if self.method["highs"] == HIGHS_VERSION else str(self.method["highs"])

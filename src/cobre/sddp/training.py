@@ -1,0 +1,315 @@
+"""Training: iterations until a rule says stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from cobre.comm import BackendCommunicator, ReduceOp
+from cobre.errors import InvalidProblem, PolicyFileError
+from cobre.lp._program import Floats
+from cobre.sddp import _backward, _forward
+from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
+from cobre.sddp._engine import Engine, Statistics
+from cobre.sddp._method import Method
+from cobre.sddp._parallel import on_ranks
+from cobre.sddp._selecting import Selecting
+from cobre.sddp._sharing import Sharing, share_anchors
+from cobre.sddp.events import (
+    CheckpointWritten,
+    Event,
+    IterationFinished,
+    Listener,
+    TrainingFinished,
+    TrainingStarted,
+)
+from cobre.sddp.policy import Policy
+from cobre.sddp.problem import MultistageProblem
+from cobre.sddp.risk import Expectation, RiskMeasure
+from cobre.sddp.sampling import Draw, InSample, Sampling
+from cobre.sddp.selection import Selection
+from cobre.sddp.simulation import estimate_costs
+from cobre.sddp.stopping import Estimate, Progress, StoppingRule, as_rule
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingResult:
+    """How training ended.
+
+    Attributes:
+        policy: what was learnt.
+        bound: on the value of the problem: a lower bound when minimising, an upper bound when maximising.
+        bounds: the bound after each iteration.
+        estimates: of the value under the policy of each iteration, from its trajectories.
+        reason: why it stopped, in words.
+        seconds: what it took, earlier sessions of a resumed run included.
+        statistics: what solving took, over all ranks, in this session.
+    """
+
+    policy: Policy
+    bounds: Floats
+    estimates: tuple[Estimate, ...]
+    reason: str
+    seconds: float
+    statistics: Statistics
+
+    @property
+    def bound(self) -> float:
+        """The last bound."""
+        return float(self.bounds[-1])
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations were made."""
+        return len(self.bounds)
+
+
+def train(  # noqa: PLR0913  all but two have defaults that suit most problems
+    problem: MultistageProblem,
+    stop: StoppingRule | int | Sequence[StoppingRule] = 100,
+    *,
+    trajectories: int = 10,
+    seed: int = 0,
+    risk: RiskMeasure | Mapping[str, RiskMeasure] | None = None,
+    cuts: Literal["single", "multi"] = "single",
+    selection: Selection | None = None,
+    sampling: Sampling | None = None,
+    depth: int | None = None,
+    checkpoint: Checkpoint | str | Path | None = None,
+    resume: str | Path | None = None,
+    warm_start: Policy | str | Path | None = None,
+    listeners: Sequence[Listener] = (),
+    comm: BackendCommunicator | None = None,
+    num_workers: int | None = None,
+    backend: str = "shm",
+    threads: int = 1,
+) -> TrainingResult:
+    """Train a policy by stochastic dual dynamic programming.
+
+    The result has the same bits whatever the backend, the number of workers and of threads.
+
+    Args:
+        problem: what to solve.
+        stop: when to stop; a number is an iteration limit, of several rules the first decides.
+        trajectories: how many are sampled in each iteration; what workers and threads share out.
+        seed: of all draws.
+        risk: how what follows a node is measured, for all nodes or by name (``"root"`` for the beginning).
+        cuts: one per trial state, or one per trial state and outcome.
+        selection: which cuts to keep looking at; all unless given.
+        sampling: which way trajectories go; by their probabilities unless given.
+        depth: how many nodes a trajectory visits at most; to the end unless given, or, on a cyclic graph,
+            until less than 1 % of the value is left.
+        checkpoint: where, and how often, to save the run.
+        resume: a checkpoint to go on from. Problem and method must be those of the run that wrote it; the
+            number of workers, the backend and the threads may differ.
+        warm_start: a policy whose cuts to begin with. That they are valid for this problem is for the
+            caller to know.
+        listeners: called with each event, in the process that calls this.
+        comm: train on this communicator; every rank calls this with the same arguments.
+        num_workers: or start so many processes here, and train on them.
+        backend: by which they communicate: ``"shm"`` or ``"tcp"``.
+        threads: how many solve, on each rank.
+
+    Raises:
+        InvalidProblem: something is wrong with the problem or an argument; all of it is listed.
+        SolveError: a linear programme has no solution.
+        PolicyFileError: a file to resume or to start from is of no use.
+        WorkerError: a worker failed; its own error is the cause.
+    """
+    method = Method(trajectories, seed, risk or Expectation(), cuts, selection, sampling or InSample(), depth)
+    if found := (*problem.findings(), *method.findings(problem)):
+        raise InvalidProblem(found)
+    saving = Checkpoint(checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
+    run = _Run(problem, method, as_rule(stop), saving, resume, warm_start, threads)
+    try:
+        return on_ranks(run, comm, num_workers, backend, listeners)
+    except KeyboardInterrupt as exc:
+        if saving is not None and Path(saving.path).exists():
+            exc.add_note(
+                f"What was finished is in {saving.path}: go on with train(..., resume={str(saving.path)!r})."
+            )
+        raise
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A run that can be sent to other processes and called there."""
+
+    problem: MultistageProblem
+    method: Method
+    rule: StoppingRule
+    checkpoint: Checkpoint | None
+    resume: str | Path | None
+    warm_start: Policy | str | Path | None
+    threads: int
+
+    def __call__(self, comm: BackendCommunicator, listeners: Sequence[Listener]) -> TrainingResult:
+        """Train. A collective: every rank returns the same result."""
+        folder = Path(self.checkpoint.path).parent if self.checkpoint else None
+        with (
+            Engine(self.problem, self.method, comm, threads=self.threads, folder=folder) as engine,
+            Sharing(engine) as sharing,
+        ):
+            return _Trainer(self, engine, sharing, listeners).train()
+
+
+class _Trainer:
+    def __init__(self, run: _Run, engine: Engine, sharing: Sharing, listeners: Sequence[Listener]) -> None:
+        self._run, self._engine, self._sharing = run, engine, sharing
+        self._listeners = listeners if engine.comm.rank == 0 else ()
+        self._selecting = Selecting(engine)
+        self._statistics = Statistics()
+        self._history = self._prepared()
+        self._moment = Moment.of(engine, self._selecting, self._history)
+        self._saved = self._history.iterations if run.resume else 0
+        self._earlier_s, self._begun = self._history.seconds, time.monotonic()
+
+    def train(self) -> TrainingResult:
+        self._say_that_it_starts()
+        try:
+            for iteration in count(self._history.iterations + 1):
+                reason = self._iterate(iteration)
+                if reason is not None:
+                    break
+        except KeyboardInterrupt:
+            self._save()  # what is finished; the iteration under way is forgotten
+            raise
+        self._save()
+        history = self._history
+        self._emit(
+            TrainingFinished(
+                reason, history.iterations, history.bounds[-1], history.estimates[-1], history.seconds
+            )
+        )
+        return TrainingResult(
+            self._moment.policy(self._engine),
+            np.array(history.bounds),
+            tuple(history.estimates),
+            reason,
+            history.seconds,
+            self._statistics,
+        )
+
+    def _prepared(self) -> History:
+        run, engine = self._run, self._engine
+        if run.resume is not None:
+            return resume(run.resume, engine, self._selecting)
+        if run.warm_start is not None:
+            policy = run.warm_start if isinstance(run.warm_start, Policy) else Policy.load(run.warm_start)
+            reason = policy.fits(run.problem)
+            if policy.method["cuts"] != run.method.cuts:
+                reason = f"its cuts are {policy.method['cuts']}, those of this run {run.method.cuts}"
+            if reason is not None:
+                raise PolicyFileError(str(run.warm_start), f"it cannot be a warm start: {reason}")
+            load_cuts(policy, engine, born=0)
+        return History()
+
+    def _iterate(self, iteration: int) -> str | None:
+        """One iteration; the reason to stop after it, if there is one."""
+        engine, history, method = self._engine, self._history, self._run.method
+        begun = time.perf_counter()
+        own = engine.block(method.trajectories)
+        draw = Draw(method.seed, iteration, own.start, len(own), engine.depth)
+        paths = _forward.walk(engine, method.sampling.sample(engine.problem, draw), iteration=iteration)
+        trials, costs = self._sharing.paths(paths)
+        share_anchors(engine, trials, paths)
+        forward = time.perf_counter()
+        bound, added = _backward.make_cuts(engine, trials, paths, iteration)
+        backward = time.perf_counter()
+        self._selecting.after(iteration, trials)
+        selected = time.perf_counter()
+
+        # Each bound is valid for ever, so the best of them is the bound; selection or rounding may lose some.
+        best = max([bound, *(engine.sign * earlier for earlier in history.bounds[-1:])])
+        history.bounds.append(engine.sign * best)
+        history.estimates.append(Estimate.of((engine.sign * costs).tolist()))
+        history.seconds = self._earlier_s + self._clock()
+        statistics = self._shared_statistics()
+        reason = self._run.rule.reached(self._progress(iteration))
+        self._moment = Moment.of(engine, self._selecting, history)
+        if self._listeners:
+            self._emit(
+                IterationFinished(
+                    iteration,
+                    history.bounds[-1],
+                    history.estimates[-1],
+                    added,
+                    sum(len(active) for active in self._moment.active),
+                    statistics.solves,
+                    statistics.iterations,
+                    statistics.retries,
+                    forward - begun,
+                    backward - forward,
+                    selected - backward,
+                    history.seconds,
+                )
+            )
+        if self._run.checkpoint and iteration % self._run.checkpoint.every == 0:
+            self._save()
+        return reason
+
+    def _progress(self, iteration: int) -> Progress:
+        def simulate(replications: int) -> tuple[Estimate, tuple[float, ...]]:
+            return estimate_costs(self._engine, replications, iteration)
+
+        history = self._history
+        return Progress(
+            iteration,
+            history.seconds,
+            history.bounds,
+            history.estimates,
+            self._run.problem.sense,
+            simulate,
+            history.simulations,
+        )
+
+    def _clock(self) -> float:
+        """Seconds since this session began, on rank 0's clock, so that all ranks decide alike."""
+        seconds = np.array([time.monotonic() - self._begun])
+        self._engine.comm.broadcast(seconds)
+        return float(seconds[0])
+
+    def _shared_statistics(self) -> Statistics:
+        own = self._engine.take_statistics()
+        numbers = np.array([own.solves, own.rounds, own.iterations, own.retries, own.solver_s, own.unit_s])
+        self._engine.comm.allreduce(numbers, numbers, ReduceOp.SUM)
+        whole = [int(number) for number in numbers[:4].tolist()]
+        shared = Statistics(*whole, *numbers[4:].tolist())
+        for name, value in vars(shared).items():
+            setattr(self._statistics, name, getattr(self._statistics, name) + value)
+        return shared
+
+    def _save(self) -> None:
+        """Save the last finished iteration, unless that was done."""
+        checkpoint, finished = self._run.checkpoint, self._moment.history.iterations
+        if checkpoint is None or self._engine.comm.rank != 0 or finished <= self._saved:
+            return
+        self._moment.save(self._engine, checkpoint.path)
+        self._saved = finished
+        self._emit(CheckpointWritten(str(checkpoint.path), finished))
+
+    def _say_that_it_starts(self) -> None:
+        run, engine = self._run, self._engine
+        self._emit(
+            TrainingStarted(
+                len(engine.solvers),
+                engine.states,
+                run.method.trajectories,
+                engine.comm.size,
+                run.threads,
+                engine.comm.topology.backend,
+                self._history.iterations + 1,
+                str(run.rule),
+                run.rule.iteration_limit,
+            )
+        )
+
+    def _emit(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)
