@@ -34,6 +34,7 @@ VERSION = 1
 _HEADER = "header.json"
 _NPY_VERSION = (1, 0)
 _LONGEST_NPY_HEADER = 1 << 17  # more than version 1.0 can have
+_PIECE = 1 << 20
 _OURS = ("format", "version", "sha256")
 _DAMAGED = "it is damaged ({}); use an earlier copy, or train again"
 
@@ -79,7 +80,7 @@ def write(path: StrPath, header: Mapping[str, Any], arrays: Mapping[str, NDArray
 def read(path: StrPath) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header, without what this module put there, and the arrays in the order of their names.
 
-    Nothing in the file is run, and no more memory is taken than the file is long.
+    Nothing in the file is run, and what it claims to hold takes no more memory than the file is long.
 
     Raises:
         PolicyFileError: it cannot be read, is damaged, something else, or of a newer version.
@@ -144,10 +145,13 @@ def _check_sizes(members: list[zipfile.ZipInfo], length: int) -> None:
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
     content = bytearray(info.file_size)
+    got = 0
     with archive.open(info) as member:
-        got = member.readinto(content)  # type: ignore[attr-defined]  # of io.BufferedIOBase
-        if got != len(content) or member.read(1):  # the latter also has the checksum compared
-            raise _Damage(f"its member {info.filename!r} is not as long as it says")
+        while piece := member.read(_PIECE):
+            content[got : got + len(piece)] = piece
+            got += len(piece)
+    if got != info.file_size:
+        raise _Damage(f"its member {info.filename!r} is not as long as it says")
     return content
 
 
