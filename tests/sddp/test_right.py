@@ -29,6 +29,9 @@ from tests.sddp.textbook import TEXTBOOK
 
 EXACT = 1e-7  # relative
 
+# Dozens of problems in each test: a minute on an idle machine, several on a busy one.
+pytestmark = pytest.mark.timeout(400)
+
 
 @dataclass(frozen=True)
 class Reached(StoppingRule):
