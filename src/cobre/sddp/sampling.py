@@ -25,12 +25,23 @@ TRAINING, SIMULATION = 0, 1
 
 @dataclass(frozen=True)
 class Draw:
-    """Which trajectories to draw: ``count`` of them from number ``first`` on, of ``depth`` steps at most."""
+    """Which trajectories to draw.
+
+    Attributes:
+        seed: of the run.
+        iteration: from 1; 0 for a simulation after training.
+        first: the number of the first trajectory, from 0 in each iteration.
+        count: how many of them, from the first on.
+        total: how many there are in this iteration, on all ranks.
+        depth: how many steps they have at most.
+        purpose: what they are for: `TRAINING` or `SIMULATION`.
+    """
 
     seed: int
     iteration: int
     first: int
     count: int
+    total: int
     depth: int
     purpose: int = TRAINING
 
@@ -154,7 +165,7 @@ class Given(Sampling):
         nodes = np.full((depth, draw.count), -1, np.int32)
         rows = np.zeros((depth, draw.count), np.int32)
         tables = {number: [*node.noise.table] for number, node in enumerate(problem.nodes)}
-        turn = draw.iteration * draw.count if draw.purpose == TRAINING else 0
+        turn = (draw.iteration - 1) * draw.total if draw.purpose == TRAINING else 0
         for i in range(draw.count):
             sequence = self.sequences[(turn + draw.first + i) % len(self.sequences)]
             for step, (name, realization) in enumerate(sequence[:depth]):

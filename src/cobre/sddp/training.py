@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -149,8 +149,10 @@ class _Run:
     warm_start: Policy | str | Path | None
     threads: int
 
-    def __call__(self, comm: BackendCommunicator, listeners: Sequence[Listener]) -> TrainingResult:
-        """Train. A collective: every rank returns the same result."""
+    def __call__(
+        self, comm: BackendCommunicator, listeners: Sequence[Listener]
+    ) -> Callable[[], TrainingResult]:
+        """Train. A collective: every rank can have the same result."""
         folder = Path(self.checkpoint.path).parent if self.checkpoint else None
         with (
             Engine(self.problem, self.method, comm, threads=self.threads, folder=folder) as engine,
@@ -170,13 +172,13 @@ class _Trainer:
         self._saved = self._history.iterations if run.resume else 0
         self._earlier_s, self._begun = self._history.seconds, time.monotonic()
 
-    def train(self) -> TrainingResult:
+    def train(self) -> Callable[[], TrainingResult]:
         self._say_that_it_starts()
         reason = None
         try:
             while reason is None:
                 reason = self._iterate(self._history.iterations + 1)
-        except KeyboardInterrupt:
+        except BaseException:  # Ctrl-C, a rank that died, a programme without a solution
             self._save()  # what is finished; the iteration under way is forgotten
             raise
         self._save()
@@ -186,7 +188,7 @@ class _Trainer:
                 reason, history.iterations, history.bounds[-1], history.estimates[-1], history.seconds
             )
         )
-        return TrainingResult(
+        return lambda: TrainingResult(
             self._moment.policy(self._engine),
             np.array(history.bounds),
             tuple(history.estimates),
@@ -214,7 +216,7 @@ class _Trainer:
         engine, history, method = self._engine, self._history, self._run.method
         begun = time.perf_counter()
         own = engine.block(method.trajectories)
-        draw = Draw(method.seed, iteration, own.start, len(own), engine.depth)
+        draw = Draw(method.seed, iteration, own.start, len(own), method.trajectories, engine.depth)
         paths = _forward.walk(engine, method.sampling.sample(engine.problem, draw), iteration=iteration)
         trials, costs = self._sharing.paths(paths)
         share_anchors(engine, trials, paths)
