@@ -306,7 +306,7 @@ _SOLVE_ADVICE = {
 
 
 class PolicyFileError(CobreError):
-    """A file is not a policy that can be used here. ``path`` is the file, ``reason`` what is wrong with it."""
+    """A file is not a policy that can be used here: ``path`` says which file, ``reason`` why."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)

@@ -32,8 +32,8 @@ def on_ranks(
         with create_communicator(LocalConfig()) as alone:
             return run(alone, listeners)
     with Relay(listeners) as relay:
-        results = run_ranks(_on_a_rank, num_workers, backend=backend, args=(run, relay.address))
-    return results[0]
+        result: Result = run_ranks(_on_a_rank, num_workers, backend=backend, args=(run, relay.address))[0]
+    return result
 
 
 def _on_a_rank(comm: BackendCommunicator, run: Run[Result], address: Address | None) -> Result | None:

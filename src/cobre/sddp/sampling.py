@@ -66,7 +66,7 @@ class Sampling(ABC):
         getting parts of the same whole.
         """
 
-    def findings(self, problem: MultistageProblem) -> list[str]:  # noqa: B027
+    def findings(self, problem: MultistageProblem) -> list[str]:
         """Tell what does not fit the problem, in words."""
         return []
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre.comm import BackendCommunicator
 from cobre.errors import InvalidProblem, PolicyFileError
@@ -105,7 +105,10 @@ def simulate(  # noqa: PLR0913
 
 
 def estimate_costs(engine: Engine, replications: int, iteration: int) -> tuple[Estimate, tuple[float, ...]]:
-    """Simulate with the policy as it is; return the estimate of the total and the mean of each step. A collective."""
+    """Simulate with the policy as it is; return the estimate of the total and the mean of each step.
+
+    A collective.
+    """
     own = engine.block(replications)
     draw = Draw(engine.method.seed, iteration, own.start, len(own), engine.depth, SIMULATION)
     paths = _forward.walk(engine, engine.method.sampling.sample(engine.problem, draw))
@@ -195,7 +198,7 @@ class _Run:
         ):
             for number, values in kept.items():
                 known = getattr(self.problem.nodes[number].program, of)
-                here = paths.nodes.T == number
+                here = np.equal(paths.nodes.T, number)
                 own = [i for i, name in enumerate(names) if name in known]
                 for j, i in enumerate(own):
                     filled[:, :, at + i][here] = sign * values[:, :, j].T[here]

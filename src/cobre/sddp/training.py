@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +13,8 @@ import numpy as np
 from cobre.comm import BackendCommunicator, ReduceOp
 from cobre.errors import InvalidProblem, PolicyFileError
 from cobre.lp._program import Floats
-from cobre.sddp import _backward, _forward
+from cobre.sddp import _forward
+from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
 from cobre.sddp._engine import Engine, Statistics
 from cobre.sddp._method import Method
@@ -172,11 +172,10 @@ class _Trainer:
 
     def train(self) -> TrainingResult:
         self._say_that_it_starts()
+        reason = None
         try:
-            for iteration in count(self._history.iterations + 1):
-                reason = self._iterate(iteration)
-                if reason is not None:
-                    break
+            while reason is None:
+                reason = self._iterate(self._history.iterations + 1)
         except KeyboardInterrupt:
             self._save()  # what is finished; the iteration under way is forgotten
             raise
@@ -220,7 +219,7 @@ class _Trainer:
         trials, costs = self._sharing.paths(paths)
         share_anchors(engine, trials, paths)
         forward = time.perf_counter()
-        bound, added = _backward.make_cuts(engine, trials, paths, iteration)
+        bound, added = BackwardPass(engine, trials, paths, iteration).run()
         backward = time.perf_counter()
         self._selecting.after(iteration, trials)
         selected = time.perf_counter()
