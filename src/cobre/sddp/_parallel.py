@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from cobre.comm import BackendCommunicator, LocalConfig, create_communicator, run_ranks
+from cobre.errors import InvalidProblem, PolicyFileError, SolveError, WorkerError
 from cobre.sddp._relay import Address, Relay, connect
 from cobre.sddp.events import Listener
 
@@ -37,6 +38,17 @@ def on_ranks(
     if num_workers is None:
         with create_communicator(LocalConfig()) as alone:
             return run(alone, listeners)()
+    try:
+        return _on_workers(run, num_workers, backend, listeners)
+    except WorkerError as exc:
+        if isinstance(exc.inner, InvalidProblem | SolveError | PolicyFileError):
+            raise exc.inner from None  # as it would be without workers; its note tells the rank
+        raise
+
+
+def _on_workers(
+    run: Run[Result_co], num_workers: int, backend: str, listeners: Sequence[Listener]
+) -> Result_co:
     with Relay(listeners) as relay:
         result: Result_co = run_ranks(_on_a_rank, num_workers, backend=backend, args=(run, relay.address))[0]
     return result

@@ -69,6 +69,11 @@ class Sample:
 class Sampling(ABC):
     """How to choose the ways of trajectories. Derive from this for a way of your own."""
 
+    @property
+    def natural_count(self) -> int | None:
+        """How many trajectories there are, if they are not drawn."""
+        return None
+
     @abstractmethod
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
         """Return the ways of the trajectories that ``draw`` asks for.
@@ -158,6 +163,11 @@ class Given(Sampling):
 
     def __init__(self, sequences: Sequence[Sequence[tuple[str, int | ArrayLike]]]) -> None:
         self.sequences = [list(sequence) for sequence in sequences]
+
+    @property
+    def natural_count(self) -> int:
+        """How many sequences there are."""
+        return len(self.sequences)
 
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
         """Return the ways whose turn it is."""

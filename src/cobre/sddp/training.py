@@ -123,9 +123,12 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         WorkerError: a worker failed; its own error is the cause.
     """
     method = Method(trajectories, seed, risk or Expectation(), cuts, selection, sampling or InSample(), depth)
-    if found := (*problem.findings(), *method.findings(problem)):
-        raise InvalidProblem(found)
     saving = Checkpoint(checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
+    found = [*problem.findings(), *method.findings(problem)]
+    if saving is not None and not Path(saving.path).parent.is_dir():
+        found.append(f"the checkpoint's folder {Path(saving.path).parent} does not exist; make it first")
+    if found:
+        raise InvalidProblem(found)
     run = _Run(problem, method, as_rule(stop), saving, resume, warm_start, threads)
     try:
         return on_ranks(run, comm, num_workers, backend, listeners)
@@ -174,8 +177,9 @@ class _Trainer:
 
     def train(self) -> Callable[[], TrainingResult]:
         self._say_that_it_starts()
-        reason = None
+        resumed = self._history.iterations > 0
         try:
+            reason = self._run.rule.reached(self._progress()) if resumed else None
             while reason is None:
                 reason = self._iterate(self._history.iterations + 1)
         except BaseException:  # Ctrl-C, a rank that died, a programme without a solution
@@ -232,7 +236,7 @@ class _Trainer:
         history.estimates.append(Estimate.of((engine.sign * costs).tolist()))
         history.seconds = self._earlier_s + self._clock()
         statistics = self._shared_statistics()
-        reason = self._run.rule.reached(self._progress(iteration))
+        reason = self._run.rule.reached(self._progress())
         self._moment = Moment.of(engine, self._selecting, history)
         if self._listeners:
             self._emit(
@@ -255,13 +259,14 @@ class _Trainer:
             self._save()
         return reason
 
-    def _progress(self, iteration: int) -> Progress:
-        def simulate(replications: int) -> tuple[Estimate, tuple[float, ...]]:
-            return estimate_costs(self._engine, replications, iteration)
-
+    def _progress(self) -> Progress:
         history = self._history
+
+        def simulate(replications: int) -> tuple[Estimate, tuple[float, ...]]:
+            return estimate_costs(self._engine, replications, history.iterations)
+
         return Progress(
-            iteration,
+            history.iterations,
             history.seconds,
             history.bounds,
             history.estimates,
