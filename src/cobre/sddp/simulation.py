@@ -53,7 +53,7 @@ class SimulationResult:
 def simulate(  # noqa: PLR0913
     problem: MultistageProblem,
     policy: Policy,
-    trajectories: int = 1000,
+    trajectories: int | None = None,
     *,
     seed: int = 0,
     sampling: Sampling | None = None,
@@ -71,7 +71,7 @@ def simulate(  # noqa: PLR0913
     Args:
         problem: what the policy is for: that which it was trained on, or one with the same nodes and states.
         policy: what to follow.
-        trajectories: how many.
+        trajectories: how many; 1000 unless given, or as many as the sampling has.
         seed: of the draws, which are others than those of a training with the same seed.
         sampling: which way trajectories go; by their probabilities unless given.
         depth: as for `train`.
@@ -89,9 +89,9 @@ def simulate(  # noqa: PLR0913
         SolveError: a linear programme has no solution.
         WorkerError: a worker failed; its own error is the cause.
     """
-    method = Method(
-        trajectories, seed, cuts=policy.method["cuts"], sampling=sampling or InSample(), depth=depth
-    )
+    sampling = sampling or InSample()
+    count = trajectories if trajectories is not None else sampling.natural_count or 1000
+    method = Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
     found = [*problem.findings(), *method.findings(problem)]
     for what, names, of in (("column", columns, "column_names"), ("row", duals, "row_names")):
         known = {name for node in problem.nodes for name in getattr(node.program, of)}
