@@ -100,6 +100,7 @@ def simulate(  # noqa: PLR0913
         raise InvalidProblem(found)
     if reason := policy.fits(problem):
         raise PolicyFileError("the policy", reason)
+    policy.warn_of_another_solver()
     run = _Run(problem, policy, method, tuple(columns), tuple(duals), threads)
     return on_ranks(run, comm, num_workers, backend, listeners)
 
