@@ -178,7 +178,7 @@ def studies():
         ),
         "given": Study(
             short,
-            {"trajectories": 5, "stop": 4, "sampling": given_ways(short)},
+            {"trajectories": 4, "stop": 4, "sampling": given_ways(short)},
             {"sampling": given_ways(short, rows=(2, 0, 1))},
         ),
     }
