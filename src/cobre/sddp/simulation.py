@@ -207,7 +207,7 @@ class _Run:
             at += len(names)
         filled[paths.nodes.T < 0] = np.nan
         totals = paths.totals(engine.discounts)[:, None]
-        return np.concatenate([record.reshape(count, -1), totals], axis=1)
+        return np.concatenate([record.reshape(count, engine.depth * self._width(engine)), totals], axis=1)
 
     def _table(self, engine: Engine, numbers: Floats) -> pa.Table:
         rows = numbers.reshape(-1, self._width(engine))
