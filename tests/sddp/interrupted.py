@@ -1,6 +1,6 @@
-"""A script that trains, to be interrupted: ``python -m tests.sddp.interrupted STUDY CHECKPOINT BACKEND WORKERS``.
+"""A script that trains, to be interrupted.
 
-It says a line for each finished iteration. Without workers, it trains in its own process.
+``python -m tests.sddp.interrupted STUDY CHECKPOINT BACKEND WORKERS``: it says a line for each finished iteration. Without workers, it trains in its own process.
 """
 
 import sys
@@ -11,7 +11,7 @@ from tests.sddp.bodies import STUDIES
 
 def say(event):
     if isinstance(event, IterationFinished):
-        print(event.iteration, flush=True)
+        print(event.iteration, flush=True)  # noqa: T201  what the test waits for
 
 
 def main():
