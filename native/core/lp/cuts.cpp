@@ -51,13 +51,6 @@ void Cuts::extend(std::span<const std::int32_t> families) {
   families_.insert(families_.end(), families.begin(), families.end());
 }
 
-void Cuts::truncate(std::size_t count) {
-  if (count >= rows_.size()) return;
-  rows_.resize(count);
-  families_.resize(count);
-  std::erase_if(active_, [&](std::int32_t cut) { return static_cast<std::size_t>(cut) >= count; });
-}
-
 void Cuts::violations(const double* state, const double* values, double* out) const {
   evaluate(rows_.data(), active_.data(), active_.size(), state, width_ - 1, out);
   for (std::size_t i = 0; i < active_.size(); ++i) {

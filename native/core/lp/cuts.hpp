@@ -25,8 +25,6 @@ class Cuts {
   void add_block(const double* numbers, std::size_t capacity) { blocks_.push_back({numbers, capacity}); }
   /// The first so many are there to be used. They are all active, and of the families given.
   void extend(std::span<const std::int32_t> families);
-  /// Forget all beyond the first so many.
-  void truncate(std::size_t count);
   /// Look only at these from now on, in ascending order.
   void activate(std::vector<std::int32_t> active) { active_ = std::move(active); }
 

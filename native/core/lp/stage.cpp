@@ -71,11 +71,6 @@ void Stage::extend_cuts(std::span<const std::int32_t> families) {
   tight_in.resize(cuts.count(), 0);
 }
 
-void Stage::truncate_cuts(std::size_t count) {
-  cuts.truncate(count);
-  tight_in.resize(cuts.count());
-}
-
 Instance& Stage::instance(int worker) {
   std::unique_ptr<Instance>& mine = instances_[at(worker)];
   if (!mine) mine = std::make_unique<Instance>(*this);
@@ -389,13 +384,6 @@ void Stage::trial(int worker, int unit, const Trial& trial) {
     instance.slopes(trial.slopes + (u * count + at(row)) * states);
   }
   instance.statistics.unit_ns += now_ns() - begun;
-}
-
-void Stage::write(const double* state, const double* noise, const std::string& path) {
-  Instance instance(*this);
-  instance.begin(state, nullptr);
-  static_cast<void>(instance.solve(noise, -1));  // with the cuts that it comes to; it fails
-  instance.write(path);
 }
 
 Statistics Stage::take_statistics() {

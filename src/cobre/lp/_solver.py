@@ -26,8 +26,8 @@ except ImportError as exc:
 
 if _lp.HIGHS_LIBRARY != _lp.HIGHS_HEADERS:
     raise ImportError(
-        f"cobre was built for HiGHS {_lp.HIGHS_HEADERS}, but the process has loaded {_lp.HIGHS_LIBRARY}; install "
-        f"highspy=={_lp.HIGHS_HEADERS}, and import cobre before packages that bring a HiGHS of their own"
+        f"cobre was built for HiGHS {_lp.HIGHS_HEADERS}, but the process has loaded {_lp.HIGHS_LIBRARY}; "
+        f"install highspy=={_lp.HIGHS_HEADERS}, and import cobre before what brings a HiGHS of its own"
     )
 
 HIGHS_VERSION: str = _lp.HIGHS_LIBRARY
@@ -75,8 +75,8 @@ class Workers:
 class StageSolver:
     """One programme with its realisations, its cuts, and stored starts.
 
-    ``native`` has what needs no more than a call: cuts (`add_block`, `extend_cuts`, `activate`, ...) and starts
-    (`resize_slots`, `get_slot`, `set_slot`).
+    ``native`` has what needs no more than a call: cuts (``add_block``, ``extend_cuts``, ``activate``) and
+    starts (``resize_slots``, ``get_slot``, ``set_slot``).
 
     Args:
         workers: the threads that solve.
@@ -217,10 +217,6 @@ class StageSolver:
         self.native.trial(states, self.table, self.tour, positions[firsts], starts, iteration, values, slopes)
         self._require_solutions()
         return values, slopes
-
-    def write_mps(self, path: str, state: Floats, noise: Floats) -> None:
-        """Save the programme for a state and a realisation, with the cuts that it comes to."""
-        self.native.write(state, noise, path)
 
     def _require_solutions(self) -> None:
         failure = self.native.take_failure()

@@ -20,7 +20,7 @@ class Outcomes:
     Attributes:
         children: the nodes, by number.
         child_probabilities: of each child.
-        probabilities: of each realisation of each child, in that order; last that of the end, if there is one.
+        probabilities: of each realisation of each child, in that order; last that of the end, if any.
         ends: whether all may end here although there are children.
     """
 
@@ -61,7 +61,7 @@ def longest_path(problem: MultistageProblem) -> int | None:
 
 
 def depth_of(problem: MultistageProblem, depth: int | None) -> int:
-    """How many nodes trajectories visit at most: as asked, to the end, or until little is left that counts."""
+    """How many nodes trajectories visit at most: as asked, to the end, or until little is left."""
     longest = longest_path(problem)
     if depth is not None:
         return depth if longest is None else min(depth, longest)

@@ -1,7 +1,7 @@
 """The cuts of one node, once per machine.
 
-Memory comes in blocks that all ranks of a machine share, so a cut is stored once per machine, whatever the number
-of ranks and threads. Blocks are never moved: solvers refer to them.
+Memory comes in blocks that all ranks of a machine share, so a cut is stored once per machine, whatever the
+number of ranks and threads. Blocks are never moved: solvers refer to them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Block(NamedTuple):
 
 
 class CutPool:
-    """Cuts: rows of an intercept and one slope per state. Every rank makes the same calls in the same order."""
+    """Cuts: rows of an intercept and one slope per state. All ranks make the same calls in the same order."""
 
     def __init__(self, comm: BackendCommunicator, solver: StageSolver) -> None:
         self._comm = comm

@@ -125,7 +125,7 @@ class Policy:
         return Value(self._sign * float(best[0]) + 0.0, dict(zip(self.states, signed.tolist(), strict=True)))
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file. The same policy gives the same bytes; a crash leaves the old file or the new."""
+        """Write it to a file, the same bytes for the same policy. A crash leaves the old file or the new."""
         _archive.write(path, self.header(), self.arrays())
 
     @classmethod
@@ -226,5 +226,5 @@ class Policy:
 
     @property
     def of_another_solver(self) -> str | None:
-        """The version of HiGHS that it was trained with, if that is not the one here: bits may then differ."""
+        """The version of HiGHS that it was trained with, if that is another than here: bits may differ."""
         return None if self.method["highs"] == HIGHS_VERSION else str(self.method["highs"])

@@ -77,8 +77,7 @@ class Level1(Selection):
 
     def keep(self, cuts: NodeCuts) -> NDArray[np.bool_]:
         """Keep cuts that were tight at least once."""
-        tight = np.asarray(cuts.tight[cuts.active] > 0)
-        return tight | (cuts.born[cuts.active] == cuts.iteration)
+        return np.asarray((cuts.tight[cuts.active] > 0) | (cuts.born[cuts.active] == cuts.iteration))
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre.comm import BackendCommunicator
 from cobre.errors import InvalidProblem, PolicyFileError
@@ -105,9 +105,12 @@ def simulate(  # noqa: PLR0913
 
 
 def estimate_costs(engine: Engine, replications: int, iteration: int) -> tuple[Estimate, tuple[float, ...]]:
-    """Simulate with the policy as it is; return the estimate of the total and the mean of each step. A collective."""
+    """Simulate with the policy as it is; return the estimate of the total and the mean of each step.
+
+    A collective.
+    """
     own = engine.block(replications)
-    draw = Draw(engine.method.seed, iteration, own.start, len(own), engine.depth, SIMULATION)
+    draw = Draw(engine.method.seed, iteration, own.start, len(own), replications, engine.depth, SIMULATION)
     paths = _forward.walk(engine, engine.method.sampling.sample(engine.problem, draw))
     record = np.zeros((len(own), engine.depth + 1))
     record[:, : len(paths.costs)] = np.where(paths.nodes >= 0, paths.costs, 0.0).T
@@ -135,8 +138,10 @@ class _Run:
     duals: tuple[str, ...]
     threads: int
 
-    def __call__(self, comm: BackendCommunicator, listeners: Sequence[Listener]) -> SimulationResult:
-        """Simulate. A collective: every rank returns the same result."""
+    def __call__(
+        self, comm: BackendCommunicator, listeners: Sequence[Listener]
+    ) -> Callable[[], SimulationResult]:
+        """Simulate. A collective: every rank can have the same result."""
         with Engine(self.problem, self.method, comm, threads=self.threads) as engine:
             load_cuts(self.policy, engine)
             for number, node in enumerate(self.problem.nodes):
@@ -146,13 +151,13 @@ class _Run:
                     engine.set_anchor(number, record.anchor)
             return self._simulated(engine, listeners)
 
-    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> SimulationResult:
+    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], SimulationResult]:
         own, begun = engine.block(self.method.trajectories), time.monotonic()
         wanted = {number: self._wanted(number) for number in range(len(engine.solvers))}
         parts = []
         for first in range(own.start, own.stop, BATCH):
             size = min(BATCH, own.stop - first)
-            draw = Draw(self.method.seed, 0, first, size, engine.depth, SIMULATION)
+            draw = Draw(self.method.seed, 0, first, size, self.method.trajectories, engine.depth, SIMULATION)
             paths = _forward.walk(engine, self.method.sampling.sample(self.problem, draw), wanted=wanted)
             parts.append(self._record(engine, paths))
             if engine.comm.rank == 0:
@@ -164,7 +169,7 @@ class _Run:
                     listener(progress)
         empty = np.empty((0, engine.depth * self._width(engine) + 1))
         whole = _gathered(engine, np.concatenate([*parts, empty]), self.method.trajectories)
-        return SimulationResult(self._table(engine, whole[:, :-1]), engine.sign * whole[:, -1])
+        return lambda: SimulationResult(self._table(engine, whole[:, :-1]), engine.sign * whole[:, -1])
 
     def _wanted(self, number: int) -> Wanted:
         program = self.problem.nodes[number].program
@@ -195,7 +200,7 @@ class _Run:
         ):
             for number, values in kept.items():
                 known = getattr(self.problem.nodes[number].program, of)
-                here = paths.nodes.T == number
+                here = np.equal(paths.nodes.T, number)
                 own = [i for i, name in enumerate(names) if name in known]
                 for j, i in enumerate(own):
                     filled[:, :, at + i][here] = sign * values[:, :, j].T[here]
