@@ -1,23 +1,18 @@
 """The mpi backend under real launchers, Open MPI's and MPICH's: the kit, failures, what is detected."""
 
-import json
 import os
-import pickle
 import platform
 import re
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from cobre.comm import run_ranks
 from cobre.comm.testing._sequence import _mixed_sequence
 from tests.comm.group_bodies import DISAGREEMENTS
-from tests.mpi_launch import MPICH, OPEN_MPI, ROOT
+from tests.mpi_launch import MPICH, OPEN_MPI
 from tests.processes import DEADLINE_S
 
 LONG_S = 240

@@ -17,7 +17,7 @@ def file_bytes(policy):
         return path.read_bytes()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bits:
     """The bits of a run, as plain data. In the order in which a run makes them."""
 
@@ -52,7 +52,7 @@ def first_difference(one, other):
 def _differences(one, other):
     for number, pair in enumerate(zip_longest(one.bounds, other.bounds), 1):
         yield from _unequal(f"the bound of iteration {number}", *pair)
-        estimates = (each.estimates[number - 1] if number <= len(each.estimates) else None for each in (one, other))
+        estimates = (each.estimates[number - 1 : number] for each in (one, other))
         yield from _unequal(f"the estimate of iteration {number}", *estimates)
     yield from _unequal("the reason to stop", one.reason, other.reason)
     yield from _unequal("the nodes", list(one.records), list(other.records))

@@ -56,7 +56,9 @@ def node(seed, name, *, states=3, count=4, sense="min", discount=1.0):
         rhs={**{i: -rng.gamma(2, 2, count) for i in range(n)}, n: rng.uniform(14, 30, count)},
         column_upper={int(thermal[0]): rng.uniform(2, 11, count)},
         cost={int(thermal[1]): sign * rng.uniform(10, 60, count)},
-        coefficient={(n, int(release[0])): np.where(rng.random(count) < 0.3, 0.0, rng.uniform(0.5, 1, count))},
+        coefficient={
+            (n, int(release[0])): np.where(rng.random(count) < 0.3, 0.0, rng.uniform(0.5, 1, count))
+        },
     )
     names = [f"{kind}{i}" for kind in ("in", "out", "release", "spill") for i in range(n)]
     names += [*(f"thermal{i}" for i in range(PLANTS)), "deficit"]
@@ -178,7 +180,7 @@ def studies():
         ),
         "given": Study(
             short,
-            {"trajectories": 5, "stop": 4, "sampling": given_ways(short)},
+            {"trajectories": 4, "stop": 4, "sampling": given_ways(short)},
             {"sampling": given_ways(short, rows=(2, 0, 1))},
         ),
     }

@@ -174,20 +174,34 @@ class Given(Sampling):
         depth = min(draw.depth, max(map(len, self.sequences)))
         nodes = np.full((depth, draw.count), -1, np.int32)
         rows = np.zeros((depth, draw.count), np.int32)
-        tables = {number: [*node.noise.table] for number, node in enumerate(problem.nodes)}
+        numbers, tables = self._numbered(problem)
         turn = (draw.iteration - 1) * draw.total if draw.purpose == TRAINING else 0
         for i in range(draw.count):
-            sequence = self.sequences[(turn + draw.first + i) % len(self.sequences)]
-            for step, (name, realization) in enumerate(sequence[:depth]):
-                number = problem.index[name]
-                nodes[step, i] = number
-                if isinstance(realization, int | np.integer):
-                    rows[step, i] = realization
-                else:
-                    rows[step, i] = len(tables[number])
-                    tables[number].append(np.asarray(realization, np.float64))
+            which = (turn + draw.first + i) % len(self.sequences)
+            for step, (name, _) in enumerate(self.sequences[which][:depth]):
+                nodes[step, i] = problem.index[name]
+                rows[step, i] = numbers[which][step]
         stacked = {number: np.stack(series) for number, series in tables.items() if series}
         return Sample(nodes, rows, stacked)
+
+    def _numbered(self, problem: MultistageProblem) -> tuple[list[list[int]], dict[int, list[Floats]]]:
+        """The realisation of each step of each sequence, by number; and per node those that have one.
+
+        Given values come after the node's own, in the order of all sequences: a number means the same
+        whichever trajectories are asked for.
+        """
+        tables = {number: [*node.noise.table] for number, node in enumerate(problem.nodes)}
+        numbers: list[list[int]] = []
+        for sequence in self.sequences:
+            numbers.append([])
+            for name, realization in sequence:
+                if isinstance(realization, int | np.integer):
+                    numbers[-1].append(int(realization))
+                else:
+                    table = tables[problem.index[name]]
+                    numbers[-1].append(len(table))
+                    table.append(np.asarray(realization, np.float64))
+        return numbers, tables
 
     def findings(self, problem: MultistageProblem) -> list[str]:
         """Tell which sequences leave the graph or name realisations that are not there."""

@@ -19,6 +19,7 @@ from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths, Wanted
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
+from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.events import Listener, SimulationProgress
 from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem
@@ -98,6 +99,7 @@ def simulate(  # noqa: PLR0913
         found += [f"no node has a {what} {name!r}" for name in names if name not in known]
     if found:
         raise InvalidProblem(found)
+    value_bounds(problem)  # raises if there is none, before any worker starts
     if reason := policy.fits(problem):
         raise PolicyFileError("the policy", reason)
     policy.warn_of_another_solver()
@@ -208,7 +210,7 @@ class _Run:
             at += len(names)
         filled[paths.nodes.T < 0] = np.nan
         totals = paths.totals(engine.discounts)[:, None]
-        return np.concatenate([record.reshape(count, -1), totals], axis=1)
+        return np.concatenate([record.reshape(count, engine.depth * self._width(engine)), totals], axis=1)
 
     def _table(self, engine: Engine, numbers: Floats) -> pa.Table:
         rows = numbers.reshape(-1, self._width(engine))

@@ -21,6 +21,7 @@ from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
 from cobre.sddp._selecting import Selecting
 from cobre.sddp._sharing import Sharing, share_anchors
+from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
@@ -129,6 +130,7 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         found.append(f"the checkpoint's folder {Path(saving.path).parent} does not exist; make it first")
     if found:
         raise InvalidProblem(found)
+    value_bounds(problem)  # raises if there is none, before any worker starts
     run = _Run(problem, method, as_rule(stop), saving, resume, warm_start, threads)
     try:
         return on_ranks(run, comm, num_workers, backend, listeners)
