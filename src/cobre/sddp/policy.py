@@ -234,7 +234,7 @@ class Policy:
         """Warn whoever uses it here, if bits may differ."""
         if self.of_another_solver:
             warnings.warn(
-                f"the policy was trained with HiGHS {self.of_another_solver}, and this is {HIGHS_VERSION}: what "
-                "comes of it is as good, but may differ in the last bits from what the other would give",
+                f"the policy was trained with HiGHS {self.of_another_solver}, and this is {HIGHS_VERSION}: "
+                "results are as good, but may differ in the last bits from those of the other",
                 stacklevel=2,
             )
