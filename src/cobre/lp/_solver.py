@@ -75,8 +75,8 @@ class Workers:
 class StageSolver:
     """One programme with its realisations, its cuts, and stored starts.
 
-    ``native`` has what needs no more than a call: cuts (``add_block``, ``extend_cuts``, ``activate``) and starts
-    (``resize_slots``, ``get_slot``, ``set_slot``).
+    ``native`` has what needs no more than a call: cuts (``add_block``, ``extend_cuts``, ``activate``) and
+    starts (``resize_slots``, ``get_slot``, ``set_slot``).
 
     Args:
         workers: the threads that solve.

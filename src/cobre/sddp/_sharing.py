@@ -34,7 +34,7 @@ class Sharing:
         depth, states = engine.depth, engine.states
         own = self._region.own.reshape(count, self._width)
         own[:] = 0.0
-        own[:, : (steps + 1) * states] = paths.states.transpose(1, 0, 2).reshape(count, -1)
+        own[:, : (steps + 1) * states] = paths.states.transpose(1, 0, 2).reshape(count, (steps + 1) * states)
         nodes = own[:, (depth + 1) * states : -1]
         nodes[:] = -1
         nodes[:, :steps] = paths.nodes.T

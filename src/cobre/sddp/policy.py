@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -228,3 +229,12 @@ class Policy:
     def of_another_solver(self) -> str | None:
         """The version of HiGHS that it was trained with, if that is another than here: bits may differ."""
         return None if self.method["highs"] == HIGHS_VERSION else str(self.method["highs"])
+
+    def warn_of_another_solver(self) -> None:
+        """Warn whoever uses it here, if bits may differ."""
+        if self.of_another_solver:
+            warnings.warn(
+                f"the policy was trained with HiGHS {self.of_another_solver}, and this is {HIGHS_VERSION}: "
+                "results are as good, but may differ in the last bits from those of the other",
+                stacklevel=2,
+            )

@@ -25,12 +25,23 @@ TRAINING, SIMULATION = 0, 1
 
 @dataclass(frozen=True)
 class Draw:
-    """Which trajectories to draw: ``count`` of them from number ``first`` on, of ``depth`` steps at most."""
+    """Which trajectories to draw.
+
+    Attributes:
+        seed: of the run.
+        iteration: from 1; 0 for a simulation after training.
+        first: the number of the first trajectory, from 0 in each iteration.
+        count: how many of them, from the first on.
+        total: how many there are in this iteration, on all ranks.
+        depth: how many steps they have at most.
+        purpose: what they are for: `TRAINING` or `SIMULATION`.
+    """
 
     seed: int
     iteration: int
     first: int
     count: int
+    total: int
     depth: int
     purpose: int = TRAINING
 
@@ -57,6 +68,11 @@ class Sample:
 
 class Sampling(ABC):
     """How to choose the ways of trajectories. Derive from this for a way of your own."""
+
+    @property
+    def natural_count(self) -> int | None:
+        """How many trajectories there are, if they are not drawn."""
+        return None
 
     @abstractmethod
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
@@ -148,25 +164,44 @@ class Given(Sampling):
     def __init__(self, sequences: Sequence[Sequence[tuple[str, int | ArrayLike]]]) -> None:
         self.sequences = [list(sequence) for sequence in sequences]
 
+    @property
+    def natural_count(self) -> int:
+        """How many sequences there are."""
+        return len(self.sequences)
+
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
         """Return the ways whose turn it is."""
         depth = min(draw.depth, max(map(len, self.sequences)))
         nodes = np.full((depth, draw.count), -1, np.int32)
         rows = np.zeros((depth, draw.count), np.int32)
-        tables = {number: [*node.noise.table] for number, node in enumerate(problem.nodes)}
-        turn = draw.iteration * draw.count if draw.purpose == TRAINING else 0
+        numbers, tables = self._numbered(problem)
+        turn = (draw.iteration - 1) * draw.total if draw.purpose == TRAINING else 0
         for i in range(draw.count):
-            sequence = self.sequences[(turn + draw.first + i) % len(self.sequences)]
-            for step, (name, realization) in enumerate(sequence[:depth]):
-                number = problem.index[name]
-                nodes[step, i] = number
-                if isinstance(realization, int | np.integer):
-                    rows[step, i] = realization
-                else:
-                    rows[step, i] = len(tables[number])
-                    tables[number].append(np.asarray(realization, np.float64))
+            which = (turn + draw.first + i) % len(self.sequences)
+            for step, (name, _) in enumerate(self.sequences[which][:depth]):
+                nodes[step, i] = problem.index[name]
+                rows[step, i] = numbers[which][step]
         stacked = {number: np.stack(series) for number, series in tables.items() if series}
         return Sample(nodes, rows, stacked)
+
+    def _numbered(self, problem: MultistageProblem) -> tuple[list[list[int]], dict[int, list[Floats]]]:
+        """The realisation of each step of each sequence, by number; and per node those that have one.
+
+        Given values come after the node's own, in the order of all sequences: a number means the same
+        whichever trajectories are asked for.
+        """
+        tables = {number: [*node.noise.table] for number, node in enumerate(problem.nodes)}
+        numbers: list[list[int]] = []
+        for sequence in self.sequences:
+            numbers.append([])
+            for name, realization in sequence:
+                if isinstance(realization, int | np.integer):
+                    numbers[-1].append(int(realization))
+                else:
+                    table = tables[problem.index[name]]
+                    numbers[-1].append(len(table))
+                    table.append(np.asarray(realization, np.float64))
+        return numbers, tables
 
     def findings(self, problem: MultistageProblem) -> list[str]:
         """Tell which sequences leave the graph or name realisations that are not there."""
