@@ -70,7 +70,7 @@ def stock():
         gain = model.parameter("gain", [k / 30 for k in range(10)])
         model.constraint(x.outgoing == x.incoming - u + gain)
 
-    return MultistageProblem.linear(stages(5, build), {"x": 0.5}, value_bound=-2)
+    return MultistageProblem.linear(stages(5, build), {"x": 0.5}, value_bound=-4)
 
 
 def multistock():
@@ -84,7 +84,7 @@ def multistock():
             loss = model.parameter(f"loss{i}", [each[i] for each in losses])
             model.constraint(x[i].outgoing == x[i].incoming + u[i] - loss)
 
-    return MultistageProblem.linear(stages(5, build), {f"x{i}": 0.5 for i in range(3)}, value_bound=-5)
+    return MultistageProblem.linear(stages(5, build), {f"x{i}": 0.5 for i in range(3)}, value_bound=-12)
 
 
 def power_expansion(count, penalty):
