@@ -152,7 +152,7 @@ def mccardle_farm():
     layers += [[stage(f"{t}.{w}", period, t, w) for w in range(3)] for t in range(3)]
     matrices = [[[1.0]], [chances], [chances] * 3, [chances] * 3]
     initial = {"acres": 60, "bales0": 0, "bales1": 0, "bales2": 0}
-    return MultistageProblem.markovian(layers, matrices, initial, value_bound=0)
+    return MultistageProblem.markovian(layers, matrices, initial, value_bound=-100_000)
 
 
 def asset_management_stagewise():
