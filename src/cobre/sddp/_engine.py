@@ -42,7 +42,7 @@ class Engine:
     #: The number of the beginning among the nodes.
     ROOT = -1
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         problem: MultistageProblem,
         method: Method,
