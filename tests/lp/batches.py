@@ -174,15 +174,39 @@ def with_all_cuts(program, cuts, *, sign=1.0, discount=1.0, families=None, mixtu
 
 
 def oracle(program, noise, row, state, cuts, **how):
-    """The objective by highspy, and the reduced costs of the incoming states."""
+    """The objective by highspy, for a state and a realisation."""
     whole = with_all_cuts(realized(program, noise.places, noise.table[row]), cuts, **how)
     lower, upper = whole.column_lower.copy(), whole.column_upper.copy()
     for i, column in INCOMING.items():
         lower[column] = upper[column] = state[i]
-    highs = highs_of(replace(whole, column_lower=lower, column_upper=upper))
-    highs.setOptionValue("presolve", "off")
-    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    return solution_of(replace(whole, column_lower=lower, column_upper=upper), presolve="off", tolerance=1e-9)
+
+
+def solution_of(program, *, presolve="choose", tolerance=1e-7):
+    """The least cost, by highspy."""
+    highs = highs_of(program)
+    highs.setOptionValue("presolve", presolve)
+    highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+    highs.setOptionValue("dual_feasibility_tolerance", tolerance)
     highs.run()
     assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
     return highs.getObjectiveValue()
+
+
+def hard(seed, count=4):
+    """A programme whose numbers differ by ten powers of ten and more, with two rows that hardly differ."""
+    rng = np.random.default_rng(seed)
+    rows, columns, spread = rng.integers(8, 24), rng.integers(10, 35), rng.uniform(5, 8)
+    shape = rows, columns
+    matrix = rng.normal(size=shape) * 10.0 ** rng.uniform(-spread, spread, shape) * (rng.random(shape) < 0.5)
+    matrix[0] = matrix[1] * (1 + 1e-9)
+    matrix[0, 2] += 1e-5
+    solutions = rng.random((count, columns)) * 10.0 ** rng.uniform(-3, 3, columns)
+    solutions *= rng.random((count, columns)) < 0.7
+    rhs = solutions @ matrix.T
+    costs = np.abs(rng.normal(size=columns)) * 10.0 ** rng.uniform(-2, 2, columns)
+    equal = rng.random(rows) < 0.5
+    noise = {"rhs": {}, "row_lower": {}}
+    for i in range(rows):
+        noise["rhs" if equal[i] else "row_lower"][i] = rhs[:, i]
+    return LinearProgram(costs, matrix, rhs[0], np.where(equal, rhs[0], np.inf)), Noise(**noise)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from cobre import _lp
-from cobre.lp import Noise
-from cobre.lp._solver import SolveFailure
-from tests.lp.batches import COUNT, STATES, Tried, cuts_for, oracle, programme, units
+from cobre.lp import LinearProgram, Noise
+from cobre.lp._model import realized
+from cobre.lp._solver import SolveFailure, StageSolver, States, Workers
+from tests.lp.batches import COUNT, STATES, Tried, cuts_for, hard, oracle, programme, solution_of, units
 
 THREADS = (1, 2, 4)
 
@@ -183,3 +184,54 @@ def test_evaluating_cuts_does_not_depend_on_how_many_there_are():
         one = np.empty((11, 1))
         _lp.evaluate(np.ascontiguousarray(cuts[[i]]), states, one)
         assert one.tobytes() == whole[:, i].tobytes()
+
+
+# Programmes that HiGHS does not solve at first.
+
+#: Seeds of `hard` for which the usual way fails in one realisation at least.
+HARD = (30, 44, 66, 73, 103, 142, 164, 181, 244, 285, 323)
+HARD_CUTS = np.array([[5.0 * k, -1.0 * k] for k in range(1, 40)])  # on the first column
+
+
+def solve_hard(seed, order, threads=1):
+    """Objectives and ends of the realisations, in their order, and how many attempts more it took."""
+    solver = StageSolver(Workers(threads), *hard(seed), States(1, {}, {0: 0}))
+    solver.native.add_block(HARD_CUTS)
+    solver.native.extend_cuts(np.zeros(len(HARD_CUTS), np.int32))
+    solver.native.resize_slots(len(order))
+    rows = np.array(order, np.int32)
+    found = solver.step(np.zeros((len(rows), 1)), rows, np.full(len(rows), -1, np.int32), rows)
+    back = np.argsort(rows)
+    ends = [solver.native.get_slot(row).tobytes() for row in range(len(rows))]
+    return found.objectives[back], found.outgoing[back], ends, solver.native.take_statistics()["retries"]
+
+
+@pytest.mark.parametrize("seed", HARD)
+def test_what_takes_another_attempt_is_counted_and_has_the_same_bits(seed):
+    """What the other attempts leave behind, scaling and presolve, must not reach the units that follow."""
+    found = []
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        for threads in (1, 2):
+            objectives, outgoing, ends, retries = solve_hard(seed, order, threads)
+            found.append((objectives.tobytes(), outgoing.tobytes(), ends, retries))
+    assert found[0][-1] > 0
+    assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize("seed", [244, 285])
+def test_what_takes_another_attempt_is_right(seed):
+    """Of these two, highspy's solution is optimal, too, and does not depend on how it is found."""
+    program, noise = hard(seed)
+    objectives, _, _, retries = solve_hard(seed, [0, 1, 2, 3])
+    assert retries > 0
+    cuts = np.zeros((len(HARD_CUTS), program.columns + 1))
+    cuts[:, 0], cuts[:, -1] = -HARD_CUTS[:, 1], 1
+    for row, objective in enumerate(objectives):
+        own = realized(program, noise.places, noise.table[row])
+        whole = LinearProgram(
+            [*own.costs, 1.0],
+            np.vstack([np.hstack([own.matrix.dense(), np.zeros((own.rows, 1))]), cuts]),
+            [*own.row_lower, *HARD_CUTS[:, 0]],
+            [*own.row_upper, *np.full(len(cuts), np.inf)],
+        )
+        assert objective == pytest.approx(solution_of(whole), rel=1e-8)

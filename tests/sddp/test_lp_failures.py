@@ -8,7 +8,7 @@ import pytest
 
 from cobre.errors import SolveError
 from cobre.lp import LinearProgram, Noise
-from cobre.sddp import Given, IterationFinished, MultistageProblem, Node, simulate, train
+from cobre.sddp import Given, MultistageProblem, Node, simulate, train
 from tests.sddp.bodies import node
 
 
