@@ -21,7 +21,6 @@ from cobre.lp._solver import SolveFailure, StageSolver, States, Workers
 from cobre.sddp._graph import Outcomes, depth_of, outcomes_of
 from cobre.sddp._method import Method
 from cobre.sddp._pool import CutPool
-from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.problem import ROOT, MultistageProblem
 
 
@@ -43,12 +42,13 @@ class Engine:
     #: The number of the beginning among the nodes.
     ROOT = -1
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         problem: MultistageProblem,
         method: Method,
         comm: BackendCommunicator,
         *,
+        value_bounds: Floats,
         threads: int = 1,
         folder: Path | None = None,
     ) -> None:
@@ -56,7 +56,7 @@ class Engine:
         self.folder = folder or Path()
         self.sign = 1.0 if problem.sense == "min" else -1.0
         self.depth = depth_of(problem, method.depth)
-        self.value_bounds = value_bounds(problem)
+        self.value_bounds = value_bounds
         self.discounts = np.array([node.discount for node in problem.nodes])
         self.outcomes: list[Outcomes] = [outcomes_of(problem, name) for name in (*problem.index, ROOT)]
         self.risks = [method.risk_at(name) for name in (*problem.index, ROOT)]

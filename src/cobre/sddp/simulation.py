@@ -99,11 +99,11 @@ def simulate(  # noqa: PLR0913
         found += [f"no node has a {what} {name!r}" for name in names if name not in known]
     if found:
         raise InvalidProblem(found)
-    value_bounds(problem)  # raises if there is none, before any worker starts
+    bounds = value_bounds(problem)  # raises if there is none, before any worker starts
     if reason := policy.fits(problem):
         raise PolicyFileError("the policy", reason)
     policy.warn_of_another_solver()
-    run = _Run(problem, policy, method, tuple(columns), tuple(duals), threads)
+    run = _Run(problem, bounds, policy, method, tuple(columns), tuple(duals), threads)
     return on_ranks(run, comm, num_workers, backend, listeners)
 
 
@@ -135,6 +135,7 @@ def _gathered(engine: Engine, own: Floats, count: int) -> Floats:
 @dataclass(frozen=True, eq=False)
 class _Run:
     problem: MultistageProblem
+    value_bounds: Floats
     policy: Policy
     method: Method
     columns: tuple[str, ...]
@@ -145,7 +146,8 @@ class _Run:
         self, comm: BackendCommunicator, listeners: Sequence[Listener]
     ) -> Callable[[], SimulationResult]:
         """Simulate. A collective: every rank can have the same result."""
-        with Engine(self.problem, self.method, comm, threads=self.threads) as engine:
+        bounds, threads = self.value_bounds, self.threads
+        with Engine(self.problem, self.method, comm, value_bounds=bounds, threads=threads) as engine:
             load_cuts(self.policy, engine)
             for number, node in enumerate(self.problem.nodes):
                 record = self.policy.records[node.name]

@@ -130,8 +130,8 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         found.append(f"the checkpoint's folder {Path(saving.path).parent} does not exist; make it first")
     if found:
         raise InvalidProblem(found)
-    value_bounds(problem)  # raises if there is none, before any worker starts
-    run = _Run(problem, method, as_rule(stop), saving, resume, warm_start, threads)
+    bounds = value_bounds(problem)  # raises if there is none, before any worker starts
+    run = _Run(problem, bounds, method, as_rule(stop), saving, resume, warm_start, threads)
     try:
         return on_ranks(run, comm, num_workers, backend, listeners)
     except KeyboardInterrupt as exc:
@@ -147,6 +147,7 @@ class _Run:
     """A run that can be sent to other processes and called there."""
 
     problem: MultistageProblem
+    value_bounds: Floats
     method: Method
     rule: StoppingRule
     checkpoint: Checkpoint | None
@@ -159,10 +160,15 @@ class _Run:
     ) -> Callable[[], TrainingResult]:
         """Train. A collective: every rank can have the same result."""
         folder = Path(self.checkpoint.path).parent if self.checkpoint else None
-        with (
-            Engine(self.problem, self.method, comm, threads=self.threads, folder=folder) as engine,
-            Sharing(engine) as sharing,
-        ):
+        engine = Engine(
+            self.problem,
+            self.method,
+            comm,
+            value_bounds=self.value_bounds,
+            threads=self.threads,
+            folder=folder,
+        )
+        with engine, Sharing(engine) as sharing:
             return _Trainer(self, engine, sharing, listeners).train()
 
 
