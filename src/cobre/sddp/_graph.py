@@ -29,6 +29,11 @@ class Outcomes:
     probabilities: Floats
     ends: bool
 
+    @property
+    def count(self) -> int:
+        """How many there are, without the end."""
+        return len(self.probabilities) - self.ends
+
 
 def outcomes_of(problem: MultistageProblem, name: str) -> Outcomes:
     """Return what may follow a node, or the beginning."""
