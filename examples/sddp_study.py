@@ -18,10 +18,11 @@ from cobre.sddp import (
     LimitedMemoryLevel1,
     MultistageProblem,
     ProgressBar,
+    StageModel,
     simulate,
+    stages,
     train,
 )
-from cobre.sddp.modeling import StageModel, stages
 
 MONTHS = 12
 DEMAND = 190
