@@ -103,9 +103,7 @@ class Engine:
 
     def families(self, node: int) -> int:
         """How many values follow a node: one, and for multi cut also one per outcome."""
-        follows = self.outcomes[node]
-        count = len(follows.probabilities) - follows.ends
-        return 1 + (count if self.method.cuts == "multi" else 0)
+        return 1 + (self.outcomes[node].count if self.method.cuts == "multi" else 0)
 
     def block(self, count: int, rank: int | None = None) -> range:
         """Return the part of ``count`` things that is a rank's, this one's unless given."""

@@ -30,6 +30,11 @@ class Outcomes:
     probabilities: Floats
     ends: bool
 
+    @property
+    def count(self) -> int:
+        """How many there are, without the end."""
+        return len(self.probabilities) - self.ends
+
 
 _KNOWN: WeakKeyDictionary[MultistageProblem, list[Outcomes]] = WeakKeyDictionary()
 

@@ -14,6 +14,7 @@ from cobre.errors import PolicyFileError
 from cobre.lp._program import Floats, Ints
 from cobre.lp._solver import HIGHS_VERSION, heights
 from cobre.sddp import _archive
+from cobre.sddp._graph import outcomes_of
 from cobre.sddp.problem import MultistageProblem, Sense
 
 
@@ -145,6 +146,11 @@ class Policy:
             return f"it has no node {missing[0]!r}"
         if self.sense != problem.sense:
             return f"it was trained for sense {self.sense!r}, the problem has {problem.sense!r}"
+        if self.method["cuts"] == "multi":
+            for name in problem.index:
+                then, now = self.records[name].mixtures.shape[1], outcomes_of(problem, name).count
+                if then != now:
+                    return f"its cuts are by outcome; node {name!r} had {then} outcomes, and has {now}"
         return None
 
     def header(self) -> dict[str, Any]:

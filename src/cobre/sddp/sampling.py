@@ -144,10 +144,17 @@ class OutOfSample(Sampling):
 
     def spec(self) -> dict[str, Any]:
         """Return it in JSON's types."""
-        tables = {
-            name: [noise.table.tolist(), noise.probabilities.tolist()] for name, noise in self.noises.items()
+        noises = {
+            name: {
+                "places": [
+                    [target, list(at) if isinstance(at, tuple) else at] for target, at in noise.places
+                ],
+                "table": noise.table.tolist(),
+                "probabilities": noise.probabilities.tolist(),
+            }
+            for name, noise in self.noises.items()
         }
-        return {"type": "out_of_sample", "noises": tables}
+        return {"type": "out_of_sample", "noises": noises}
 
 
 class Given(Sampling):
