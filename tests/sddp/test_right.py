@@ -60,7 +60,7 @@ def _measure(level):
 
 def train_to(problem, value, risk=None, *, limit=400, tolerance=EXACT, **how):
     """Train until the bound is exact, or the limit is reached."""
-    stop = Reached(value, 0.1 * tolerance * (1 + abs(value))) | IterationLimit(limit)
+    stop = Reached(value, 0.5 * tolerance * abs(value)) | IterationLimit(limit)
     return train(problem, stop, risk=measures(risk), **how)
 
 
@@ -73,7 +73,7 @@ WAYS = {
     "single": {},
     "multi": {"cuts": "multi"},
     "selection": {"selection": Level1(every=1)},
-    "few": {"trajectories": 2, "limit": 2000},
+    "few": {"trajectories": 4, "limit": 1000},
     "threads": {"threads": 2, "cuts": "multi", "selection": Level1()},
 }
 
