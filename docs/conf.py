@@ -82,7 +82,7 @@ def _find_by_short_name(app, env, node, contnode):
     if " " in target:  # a command, such as `cobre launch`
         return nodes.literal(target, target)
     domain = env.get_domain("py")
-    if target.startswith("cobre.sddp.") or target.startswith("cobre.lp."):
+    if target.startswith(("cobre.sddp.", "cobre.lp.")):
         target = target.rsplit(".", 1)[1]  # the module that defines a class is nobody's business
     places = ["cobre.errors" if target in errors.__all__ else "cobre.comm"]
     places += ["cobre.comm.Communicator", "cobre.comm.SharedRegion", "cobre.comm.SharedMemoryProvider"]
