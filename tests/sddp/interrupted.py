@@ -1,6 +1,7 @@
 """A script that trains, to be interrupted.
 
-``python -m tests.sddp.interrupted STUDY CHECKPOINT BACKEND WORKERS``: it says a line for each finished iteration. Without workers, it trains in its own process.
+``python -m tests.sddp.interrupted STUDY CHECKPOINT BACKEND WORKERS``: it says a line for each
+finished iteration. Without workers, it trains in its own process.
 """
 
 import sys
