@@ -13,7 +13,11 @@ from cobre.sddp import (
     Expectation,
     IterationLimit,
     Level1,
+    LinearProgram,
     Mixture,
+    MultistageProblem,
+    Node,
+    Noise,
     StoppingRule,
     WorstCase,
     simulate,
@@ -62,8 +66,7 @@ def train_to(problem, value, risk=None, *, limit=400, tolerance=EXACT, **how):
 
 def assert_never_worse(result, problem):
     sign = 1 if problem.sense == "min" else -1
-    for before, after in pairwise(sign * result.bounds):
-        assert after >= before - 1e-9 * (1 + abs(before))
+    assert all(after >= before for before, after in pairwise(sign * result.bounds))
 
 
 WAYS = {
@@ -75,15 +78,24 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=45)
-@given(problems(), st.integers(0, 2**32))
-def test_the_bound_becomes_the_value_of_the_scenario_tree(way, drawn, seed):
+@settings(max_examples=200)
+@given(problems(), st.sampled_from(sorted(WAYS)), st.integers(0, 2**32))
+def test_the_bound_becomes_the_value_of_the_scenario_tree(drawn, way, seed):
     value = optimal_value(drawn.problem, drawn.risk)
     result = train_to(drawn.problem, value, drawn.risk, seed=seed, **WAYS[way])
     assert result.bound == pytest.approx(value, rel=EXACT, abs=EXACT)
-    if way == "single":  # a selection may leave out a cut that mattered, and find it again later
-        assert_never_worse(result, drawn.problem)
+    assert_never_worse(result, drawn.problem)
+
+
+@pytest.mark.parametrize("cuts", ["single", "multi"])
+def test_a_value_bound_need_not_hold_for_each_outcome(cuts):
+    """What follows is worth -5 on average at least, but -6 in one of two outcomes: 3 papers are best."""
+    order = Node("order", LinearProgram([0.5], np.zeros((0, 1))), {}, {"papers": 0})
+    sell = LinearProgram([0, -2], [[-1, 1]], row_upper=0, column_upper=[np.inf, 3])
+    noise = Noise(column_upper={1: [2, 3]})
+    nodes = [order, Node("sell", sell, {"papers": 0}, {}, noise)]
+    problem = MultistageProblem.linear(nodes, {}, value_bound=-5)
+    assert train(problem, 20, cuts=cuts).bound == pytest.approx(-3.5)
 
 
 @settings(max_examples=45)

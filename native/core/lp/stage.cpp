@@ -58,7 +58,8 @@ Stage::Stage(Program program, Shape shape, int threads)
   // A value that follows is in units of the scaled cost, so its column's scale is 1 / cost_scale.
   for (int family = 0; family < shape_.families; ++family) {
     program_.cost.push_back(family == 0 ? shape_.discount : 0.0);
-    program_.column_lower.push_back(scaled(shape_.value_bound, shape_.cost_scale));
+    // What a mixture of families is worth has a bound, and costs; each of them has and does neither.
+    program_.column_lower.push_back(family == 0 ? scaled(shape_.value_bound, shape_.cost_scale) : -infinity);
     program_.column_upper.push_back(infinity);
     program_.starts.push_back(program_.starts.back());
     shape_.column_scale.push_back(1.0 / shape_.cost_scale);

@@ -191,7 +191,7 @@ class Engine:
             matrix=SparseMatrix.from_entries((first + added, follows + families), rows, columns, numbers),
             row_lower=np.concatenate([program.row_lower, cuts[:, 0], np.zeros(len(pool.mixtures))]),
             row_upper=np.concatenate([program.row_upper, np.full(added, np.inf)]),
-            column_lower=np.concatenate([lower, np.full(families, self.value_bounds[node])]),
+            column_lower=np.concatenate([lower, [self.value_bounds[node]], np.full(families - 1, -np.inf)]),
             column_upper=np.concatenate([upper, np.full(families, np.inf)]),
             column_names=(*program.column_names, *(f"value_{f}" for f in range(families))),
             row_names=(*program.row_names, *(f"cut_{i}" for i in range(added))),

@@ -111,14 +111,15 @@ class Policy:
         heights = np.empty((1, len(rows)))
         _lp.evaluate(rows, point, heights)
         count = 1 + record.mixtures.shape[1]
-        best = np.full(count, self.value_bounds[node])
+        best = np.full(count, -np.inf)
+        best[0] = self.value_bounds[node]
         slopes = np.zeros((count, len(self.states)))
         for family in range(count):
             own = np.flatnonzero(families == family)
             if own.size and heights[0, own].max() > best[family]:
                 highest = own[int(np.argmax(heights[0, own]))]
                 best[family], slopes[family] = heights[0, highest], rows[highest, 1:]
-        for mixture in record.mixtures:
+        for mixture in record.mixtures:  # the first cuts of a node are of all its outcomes
             mixed = float(np.sum(mixture * best[1:]))
             if mixed > best[0]:
                 best[0], slopes[0] = mixed, np.sum(mixture[:, None] * slopes[1:], axis=0)

@@ -57,9 +57,9 @@ class MultistageProblem:
         transitions: node → node that may follow → probability. What is missing to 1 is the probability
             that all ends there, at no further cost; a node that is not named is an end.
         sense: whether costs are minimised or rewards maximised.
-        value_bound: a number that the value of what comes after any node cannot pass, whatever happens: a
-            lower bound when minimising, an upper bound when maximising. Computed from the programmes unless
-            given, which takes bounds on the states.
+        value_bound: a number that the value of what comes after any node cannot pass: a lower bound when
+            minimising, an upper bound when maximising. Computed from the programmes unless given,
+            which takes bounds on the states.
 
     >>> keep = LinearProgram([0, 1], [[1, -1]], row_lower=0, row_upper=0)
     >>> node = Node("today", keep, incoming={"stock": 0}, outgoing={"stock": 1})
