@@ -8,7 +8,8 @@ import pytest
 
 from cobre.errors import SolveError
 from cobre.lp import LinearProgram, Noise
-from cobre.sddp import Given, MultistageProblem, Node, simulate, train
+from cobre.sddp import Given, IterationFinished, MultistageProblem, Node, simulate, train
+from tests.lp.batches import hard
 from tests.sddp.bodies import node
 
 
@@ -155,3 +156,19 @@ def test_maximising_names_the_same(tmp_path, monkeypatch):
     with pytest.raises(SolveError, match="node 'b', realisation 0, arriving with v0 = ") as caught:
         train(problem, 2)
     assert status_of(caught.value.saved)[0] == STATUS["infeasible"]
+
+
+@pytest.mark.parametrize("seed", [30, 244])
+def test_a_programme_that_takes_another_attempt_is_counted_and_does_no_harm(seed):
+    """The bound is the mean of the programmes' values, which `tests.lp.test_solver` knows to be right."""
+    program, noise = hard(seed)
+    problem = MultistageProblem.linear([Node("hard", program, noise=noise)], {})
+    found = []
+    for where in ({}, {"threads": 3}, {"num_workers": 2}):
+        events = []
+        trained = train(problem, 3, trajectories=6, listeners=[events.append], **where)
+        finished = [event for event in events if isinstance(event, IterationFinished)]
+        assert finished[0].retries > 0
+        assert sum(event.retries for event in finished) == trained.statistics.retries
+        found.append(trained.bounds.tobytes())
+    assert len(set(found)) == 1

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 
 from cobre.comm import run_ranks
+from cobre.lp import LinearProgram, Noise
+from cobre.sddp import MultistageProblem, Node, train
 from tests.processes import DEADLINE_S
-from tests.sddp.bits import first_difference
+from tests.sddp.bits import Bits, first_difference
 from tests.sddp.bodies import STUDIES, bits_of, several
 
 THREADS = (1, 2, 4)
@@ -70,6 +72,19 @@ def test_on_workers_that_train_starts(reference, backend):
     """What the caller gets is rank 0's."""
     found = bits_of("lml1 multi", num_workers=2, backend=backend, threads=2)
     assert first_difference(reference["lml1 multi"], found) is None
+
+
+@pytest.mark.parametrize("cuts", ["single", "multi"])
+def test_a_problem_without_states(cuts):
+    """Nothing to carry over, and a rank with nothing to do."""
+    program = LinearProgram([1 / 3], [[1.0]], row_lower=[1.0])
+    nodes = [Node(name, program, noise=Noise(row_lower={0: [1, 2, 4]})) for name in "abc"]
+    problem = MultistageProblem.linear(nodes, {})
+    alone, together = (
+        train(problem, 3, trajectories=2, cuts=cuts, num_workers=workers) for workers in (None, 3)
+    )
+    assert alone.bound == pytest.approx(3 * 7 / 9)
+    assert first_difference(Bits.of(alone), Bits.of(together)) is None
 
 
 def test_the_studies_use_what_they_are_meant_to(reference):

@@ -99,7 +99,7 @@ class BackwardPass:
         _lp.aggregate(
             np.ones((len(cuts), 1)),
             np.ascontiguousarray(values[:, :each]).reshape(-1, 1),
-            np.ascontiguousarray(slopes[:, :each]).reshape(-1, 1, self._engine.states),
+            np.ascontiguousarray(slopes[:, :each]).reshape(len(states) * each, 1, self._engine.states),
             np.repeat(states, each, axis=0),
             cuts,
         )

@@ -40,7 +40,9 @@ class Sharing:
         nodes[:, :steps] = paths.nodes.T
         own[:, -1] = paths.totals(engine.discounts)
         whole = self._region.publish().reshape(-1, self._width)
-        all_states = whole[:, : (depth + 1) * states].reshape(-1, depth + 1, states).transpose(1, 0, 2)
+        all_states = (
+            whole[:, : (depth + 1) * states].reshape(len(whole), depth + 1, states).transpose(1, 0, 2)
+        )
         all_nodes = whole[:, (depth + 1) * states : -1].T.astype(np.int32)
         return trials_of(all_nodes, all_states), whole[:, -1].copy()
 

@@ -152,8 +152,8 @@ class _Run:
             for number, node in enumerate(self.problem.nodes):
                 record = self.policy.records[node.name]
                 engine.solvers[number].native.activate(record.active)
-                if record.anchor is not None:
-                    engine.set_anchor(number, record.anchor)
+                if record.anchor is not None and self.policy.fingerprint == self.problem.fingerprint:
+                    engine.set_anchor(number, record.anchor)  # of another problem it may not be a basis
             return self._simulated(engine, listeners)
 
     def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], SimulationResult]:
