@@ -14,7 +14,7 @@ from cobre.errors import PolicyFileError
 from cobre.lp._program import Floats, Ints
 from cobre.lp._solver import HIGHS_VERSION, heights
 from cobre.sddp import _archive
-from cobre.sddp._graph import outcomes_of
+from cobre.sddp._graph import outcomes
 from cobre.sddp.problem import MultistageProblem, Sense
 
 
@@ -147,8 +147,8 @@ class Policy:
         if self.sense != problem.sense:
             return f"it was trained for sense {self.sense!r}, the problem has {problem.sense!r}"
         if self.method["cuts"] == "multi":
-            for name in problem.index:
-                then, now = self.records[name].mixtures.shape[1], outcomes_of(problem, name).count
+            for name, follows in zip(problem.index, outcomes(problem), strict=False):
+                then, now = self.records[name].mixtures.shape[1], follows.count
                 if then != now:
                     return f"its cuts are by outcome; node {name!r} had {then} outcomes, and has {now}"
         return None
