@@ -1,7 +1,7 @@
 """Other ways to train the same problem, each telling its bound after each iteration.
 
-All take a `MultistageProblem` that is a chain with right-hand sides as its only noise, and give a list of pairs:
-seconds since training began, bound. Building the models is not timed.
+All take a `MultistageProblem` that is a chain with right-hand sides as its only noise, and give one `Point` per
+iteration. Building the models is not timed.
 
 - `cobre`: the engine of this project;
 - `msppy`: the SDDP package for Python by Ding, Ahmed and Shapiro (2019), on Gurobi;
@@ -12,19 +12,30 @@ seconds since training began, bound. Building the models is not timed.
 from __future__ import annotations
 
 import importlib.util
+import resource
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context, set_start_method
-from typing import Any
+from multiprocessing import Pipe, Process, set_start_method
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cobre.sddp import IterationFinished, MultistageProblem, Node, train
 from cobre.sddp.stopping import Progress, StoppingRule
 
-Trace = list[tuple[float, float]]
-Done = Callable[[float, float], bool]
+
+class Point(NamedTuple):
+    """How far training was after an iteration: seconds since it began, processor time likewise, and the bound."""
+
+    seconds: float
+    cpu_s: float
+    bound: float
+
+
+Trace = list[Point]
+Done = Callable[[Point], bool]
 
 HOW_TO_GET_MSPPY = (
     "msppy is not installed: pip install gurobipy scipy pandas scikit-learn matplotlib, and put a checkout of "
@@ -43,9 +54,9 @@ def why_not(name: str) -> str | None:
 
 def traced(name: str, problem: MultistageProblem, until: float, limit_s: float, **settings: Any) -> Trace:
     """Train by the contestant of that name, in a process of its own, until its bound or the time is reached."""
-    context = get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_traced, args=(sender, name, problem, until, limit_s, settings))
+    set_start_method("spawn", force=True)
+    receiver, sender = Pipe(duplex=False)
+    process = Process(target=_traced, args=(sender, name, problem, until, limit_s, settings))
     process.start()
     sender.close()
     try:
@@ -57,34 +68,54 @@ def traced(name: str, problem: MultistageProblem, until: float, limit_s: float, 
     return trace
 
 
-def _traced(sender: Any, name: str, problem: MultistageProblem, until: float, limit_s: float, settings: Any) -> None:
+def _traced(
+    sender: Any, name: str, problem: MultistageProblem, until: float, limit_s: float, settings: Any
+) -> None:
     done = partial(_reached, until, limit_s)
     sender.send(CONTESTANTS[name](problem, done, **settings))
 
 
-def _reached(until: float, limit_s: float, seconds: float, bound: float) -> bool:
-    return bound >= until or seconds >= limit_s
+def _reached(until: float, limit_s: float, point: Point) -> bool:
+    return point.bound >= until or point.seconds >= limit_s
+
+
+class _Clock:
+    """Seconds from now on, of the wall and of the processors, children that have ended included."""
+
+    def __init__(self) -> None:
+        self._begun, self._used = time.perf_counter(), self._cpu_s()
+
+    def point(self, bound: float) -> Point:
+        return Point(time.perf_counter() - self._begun, self._cpu_s() - self._used, bound)
+
+    @staticmethod
+    def _cpu_s() -> float:
+        usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(part.ru_utime + part.ru_stime for part in usage)
 
 
 # Ours
 
 
+@dataclass(frozen=True)
 class _When(StoppingRule):
     """Stop when a function of the seconds and the bound says so."""
 
-    def __init__(self, done: Done) -> None:
-        self._done = done
+    done: Done
 
     def reached(self, progress: Progress) -> str | None:
-        return "done" if self._done(progress.seconds, progress.bounds[-1]) else None
+        return "done" if self.done(Point(progress.seconds, np.nan, progress.bounds[-1])) else None
 
 
 def cobre(problem: MultistageProblem, done: Done, **settings: Any) -> Trace:
+    """``settings`` are those of `train`. Processor time is that of this process, so nothing is known of workers'."""
+    clock = _Clock()
     trace: Trace = []
 
     def note(event: object) -> None:
         if isinstance(event, IterationFinished):
-            trace.append((event.seconds, event.bound))
+            used = np.nan if "num_workers" in settings else clock.point(event.bound).cpu_s
+            trace.append(Point(event.seconds, used, event.bound))
 
     train(problem, _When(done), listeners=[note], **settings)
     return trace
@@ -105,8 +136,8 @@ def msppy(problem: MultistageProblem, done: Done, *, processes: int = 1, steps: 
         _write_stage(model[stage], node, problem.initial_state if stage == 0 else None)
     solver = SDDP(model)
     trace: Trace = []
-    begun = time.perf_counter()
-    while not trace or not done(*trace[-1]):
+    clock = _Clock()
+    while not trace or not done(trace[-1]):
         solver.solve(
             n_processes=processes,
             n_steps=steps,
@@ -114,7 +145,7 @@ def msppy(problem: MultistageProblem, done: Done, *, processes: int = 1, steps: 
             logFile=0,
             logToConsole=0,
         )
-        trace.append((time.perf_counter() - begun, solver.db[-1]))
+        trace.append(clock.point(solver.db[-1]))
     return trace
 
 
@@ -161,7 +192,12 @@ class _Stage:
         program = node.program
         self.node, self.table = node, node.noise.table
         self.highs = highspy.Highs()
-        for option, value in (("output_flag", False), ("presolve", "off"), ("threads", 1), ("solver", "simplex")):
+        for option, value in (
+            ("output_flag", False),
+            ("presolve", "off"),
+            ("threads", 1),
+            ("solver", "simplex"),
+        ):
             self.highs.setOptionValue(option, value)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = program.columns + 1, program.rows
@@ -203,12 +239,12 @@ def loop(problem: MultistageProblem, done: Done, *, trajectories: int = 1, seed:
     initial = np.array([problem.initial_state[state] for state in problem.states])
     random = np.random.default_rng(seed)
     trace: Trace = []
-    begun = time.perf_counter()
-    while not trace or not done(*trace[-1]):
+    clock = _Clock()
+    while not trace or not done(trace[-1]):
         for _ in range(trajectories):
             _go_back(stages, list(_go_forward(stages, initial, random)))
         stages[0].solve(initial, 0)
-        trace.append((time.perf_counter() - begun, stages[0].objective()))
+        trace.append(clock.point(stages[0].objective()))
     return trace
 
 

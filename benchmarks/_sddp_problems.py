@@ -141,12 +141,18 @@ class _System:
         self.volume_in = columns.add((plants,), lower=-np.inf)
         self.volume_out = columns.add((plants,), upper=self.storage_hm3)
         spilled = columns.add((plants,), cost=1e-6 * self.power)  # hm3
-        missing = columns.add((plants,), cost=3000.0 * self.power * hours.sum())  # m3/s below the least outflow
+        missing = columns.add(
+            (plants,), cost=3000.0 * self.power * hours.sum()
+        )  # m3/s below the least outflow
         turbined = columns.add((plants, blocks), upper=self.turbine_m3s[:, None])
         thermal = columns.add(
-            (len(self.thermal_mw), blocks), cost=self.thermal_cost[:, None] * hours, upper=self.thermal_mw[:, None]
+            (len(self.thermal_mw), blocks),
+            cost=self.thermal_cost[:, None] * hours,
+            upper=self.thermal_mw[:, None],
         )
-        flows = columns.add((len(LINES), blocks, 2), cost=0.01 * hours[:, None], upper=self.line_mw[:, None, None])
+        flows = columns.add(
+            (len(LINES), blocks, 2), cost=0.01 * hours[:, None], upper=self.line_mw[:, None, None]
+        )
         peak = self.load_mw[:, None] * BLOCK_LOAD
         deficits = [
             columns.add((BUSES, blocks), cost=price * hours, upper=part * peak) for price, part in DEFICIT
