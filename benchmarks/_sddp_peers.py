@@ -1,12 +1,12 @@
 """Other ways to train the same problem, each telling its bound after each iteration.
 
-All take a `MultistageProblem` that is a chain with right-hand sides as its only noise, and give one `Point` per
-iteration. Building the models is not timed.
+All take a `MultistageProblem` that is a chain with right-hand sides as its only noise, and give one `Point`
+per iteration. Building the models is not timed.
 
 - `cobre`: the engine of this project;
 - `msppy`: the SDDP package for Python by Ding, Ahmed and Shapiro (2019), on Gurobi;
-- `loop`: no package, but what one would write by hand: one `highspy` model per stage, all cuts in it as rows, each
-  solve from the basis of the one before.
+- `loop`: no package, but what one would write by hand: one `highspy` model per stage, all cuts in it as rows,
+  each solve from the basis of the one before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cobre.sddp.stopping import Progress, StoppingRule
 
 
 class Point(NamedTuple):
-    """How far training was after an iteration: seconds since it began, processor time likewise, and the bound."""
+    """How far training was after an iteration: seconds and processor time since it began, and the bound."""
 
     seconds: float
     cpu_s: float
@@ -38,8 +38,8 @@ Trace = list[Point]
 Done = Callable[[Point], bool]
 
 HOW_TO_GET_MSPPY = (
-    "msppy is not installed: pip install gurobipy scipy pandas scikit-learn matplotlib, and put a checkout of "
-    "https://github.com/lingquant/msppy on PYTHONPATH; Gurobi's free licence of that wheel is enough"
+    "msppy is not installed: pip install gurobipy scipy pandas scikit-learn matplotlib, and put a checkout "
+    "of https://github.com/lingquant/msppy on PYTHONPATH; the free licence of that wheel is enough"
 )
 
 
@@ -53,10 +53,10 @@ def why_not(name: str) -> str | None:
 
 
 def traced(name: str, problem: MultistageProblem, until: float, limit_s: float, **settings: Any) -> Trace:
-    """Train by the contestant of that name, in a process of its own, until its bound or the time is reached."""
+    """Train by the contestant of that name, in a process of its own, to the bound or the end of the time."""
     set_start_method("spawn", force=True)
     receiver, sender = Pipe(duplex=False)
-    process = Process(target=_traced, args=(sender, name, problem, until, limit_s, settings))
+    process = Process(target=_send, args=(sender, name, problem, partial(_reached, until, limit_s), settings))
     process.start()
     sender.close()
     try:
@@ -68,10 +68,7 @@ def traced(name: str, problem: MultistageProblem, until: float, limit_s: float, 
     return trace
 
 
-def _traced(
-    sender: Any, name: str, problem: MultistageProblem, until: float, limit_s: float, settings: Any
-) -> None:
-    done = partial(_reached, until, limit_s)
+def _send(sender: Any, name: str, problem: MultistageProblem, done: Done, settings: Any) -> None:
     sender.send(CONTESTANTS[name](problem, done, **settings))
 
 
@@ -108,7 +105,7 @@ class _When(StoppingRule):
 
 
 def cobre(problem: MultistageProblem, done: Done, **settings: Any) -> Trace:
-    """``settings`` are those of `train`. Processor time is that of this process, so nothing is known of workers'."""
+    """``settings`` are those of `train`. The processor time of workers is not known."""
     clock = _Clock()
     trace: Trace = []
 
@@ -125,7 +122,7 @@ def cobre(problem: MultistageProblem, done: Done, **settings: Any) -> Trace:
 
 
 def msppy(problem: MultistageProblem, done: Done, *, processes: int = 1, steps: int = 1) -> Trace:
-    """``processes`` share ``steps`` trajectories per iteration; with one process it is one, whatever is asked."""
+    """``processes`` share ``steps`` trajectories per iteration; one process makes one, whatever is asked."""
     from msppy.msp import MSLP  # noqa: PLC0415  only where it is installed
     from msppy.solver import SDDP  # noqa: PLC0415
 

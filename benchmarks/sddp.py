@@ -2,19 +2,19 @@
 
 ``python benchmarks/sddp.py [--only split,speedup,peer,memory] [--quick]``
 
-- *split*: a policy is trained until each stage has many cuts; a few further iterations are then divided into HiGHS's own
-  ``run()``, native code around it (checking cuts, setting bounds and bases) and the rest, which is Python and
-  waiting. The target for all that is not HiGHS is 10 % of the time.
-- *speedup*: the same training on one worker, on two workers that share memory, and on one with two threads, in turn.
-  The target for two is 0.60 of the time of one. All must give the same bits, or nothing is reported.
-- *peer*: the time until the bound is within 0.1 % of what a long run reaches, beside msppy, where it is installed, and
-  beside a loop over highspy written by hand. The target is a tenth of msppy's time.
+- *split*: a policy is trained until each stage has many cuts; a few further iterations are then divided into
+  HiGHS's own ``run()``, native code around it (checking cuts, setting bounds and bases) and the rest, which is
+  Python and waiting. The target for all that is not HiGHS is 10 % of the time.
+- *speedup*: the same training on one worker, on two workers that share memory, and on one with two threads, in
+  turn. The target for two is 0.60 of the time of one. All must give the same bits, or nothing is reported.
+- *peer*: the time until the bound is within 0.1 % of what a long run reaches, beside msppy, where it is
+  installed, and beside a loop over highspy written by hand. The target is a tenth of msppy's time.
 - *memory*: what ranks hold when 60 stages with 160 states have up to 5,000 cuts each, which they share.
 
-What the numbers do not mean: the problems are drawn, not anybody's, and a bound's way up depends on the draws of the
-trajectories, which differ between the contestants. Gurobi, on which msppy stands, solves one programme faster than HiGHS;
-what is compared is what each package makes of its solver. Processor time, where given, is what other work on
-the machine disturbs least.
+What the numbers do not mean: the problems are drawn, not anybody's, and a bound's way up depends on the draws of
+the trajectories, which differ between the contestants. Gurobi, on which msppy stands, solves a programme faster
+than HiGHS; what is compared is what each package makes of its solver. Processor time, where given, is what other
+work on the machine disturbs least.
 """
 
 from __future__ import annotations
@@ -283,9 +283,9 @@ def _split_table(rows: list[dict[str, Any]]) -> Table:
             "cuts per stage",
             "threads",
             "solves",
-            "pivots per solve",
-            "runs per solve",
-            "µs per solve",
+            "pivots / solve",
+            "runs / solve",
+            "µs / solve",
         ),
         *("in HiGHS", "around it", "rest", "not HiGHS"),
     )
@@ -319,8 +319,8 @@ def _speedup_table(result: dict[str, Any]) -> Table:
 
 def _race_table(race: dict[str, Any]) -> Table:
     title = (
-        f"{race['plants']} plants, {race['stages']} stages, {race['openings']} openings: until the bound is within "
-        f"{100 * race['gap']:g} % of {race['reference']:.6g}"
+        f"{race['plants']} plants, {race['stages']} stages, {race['openings']} openings: until the bound is "
+        f"within {100 * race['gap']:g} % of {race['reference']:.6g}"
     )
     table = _table(title, "who", "s", "processor s", "iterations", "fastest of ours / its time")
     ran = [row for row in race["rows"] if "skipped" not in row]
