@@ -3,18 +3,18 @@
 ``python benchmarks/sddp.py [--only split,speedup,peer,memory] [--quick]``
 
 - *split*: a policy is trained until each stage has many cuts; a few further iterations are then divided into
-  HiGHS's own ``run()``, native code around it (checking cuts, setting bounds and bases) and the rest, which is
-  Python and waiting. The target for all that is not HiGHS is 10 % of the time.
-- *speedup*: the same training on one worker, on two workers that share memory, and on one with two threads, in
-  turn. The target for two is 0.60 of the time of one. All must give the same bits, or nothing is reported.
+  HiGHS's own ``run()``, native code around it (checking cuts, setting bounds and bases) and the rest, which
+  is Python and waiting. The target for all that is not HiGHS is 10 % of the time.
+- *speedup*: the same training on one worker, on two workers that share memory, and on one with two threads,
+  in turn. The target for two is 0.60 of the time of one. All must give the same bits, or there is no result.
 - *peer*: the time until the bound is within 0.1 % of what a long run reaches, beside msppy, where it is
   installed, and beside a loop over highspy written by hand. The target is a tenth of msppy's time.
 - *memory*: what ranks hold when 60 stages with 160 states have up to 5,000 cuts each, which they share.
 
-What the numbers do not mean: the problems are drawn, not anybody's, and a bound's way up depends on the draws of
-the trajectories, which differ between the contestants. Gurobi, on which msppy stands, solves a programme faster
-than HiGHS; what is compared is what each package makes of its solver. Processor time, where given, is what other
-work on the machine disturbs least.
+What the numbers do not mean: the problems are drawn, not anybody's, and a bound's way up depends on the draws
+of the trajectories, which differ between the contestants. Gurobi, on which msppy stands, solves a programme
+faster than HiGHS; what is compared is what each package makes of its solver. Processor time, where given, is
+what other work on the machine disturbs least.
 """
 
 from __future__ import annotations
