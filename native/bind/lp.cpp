@@ -135,7 +135,7 @@ class StageBinding {
 
   void add_block(nb::object array) {
     const auto block = nb::cast<In<double, 2>>(array);
-    require(block.shape(1) == static_cast<std::size_t>(states_) + 1, "a cut has an intercept and all slopes");
+    require(block.shape(1) == cut_width(states_), "a cut has an intercept, all slopes, and zeros");
     stage_.cuts.add_block(block.data(), block.shape(0));
     blocks_.push_back(std::move(array));
   }
@@ -300,18 +300,19 @@ void aggregate(In<double, 2> weights, In<double, 2> values, In<double, 3> slopes
   }
 }
 
-/// The values of all cuts at all states: states x cuts.
+/// The values of all cuts, as wide as `cut_width`, at all states: states x cuts.
 void evaluate(In<double, 2> cuts, In<double, 2> states, Out<double, 2> out) {
   const std::size_t count = cuts.shape(0), width = cuts.shape(1);
-  require(width == states.shape(1) + 1 && out.shape(0) == states.shape(0) && out.shape(1) == count,
+  require(width == cut_width(static_cast<int>(states.shape(1))) && out.shape(0) == states.shape(0) &&
+              out.shape(1) == count,
           "arrays of one shape");
   const nb::gil_scoped_release released;
-  Cuts pool(static_cast<int>(width) - 1);
+  Cuts pool(static_cast<int>(states.shape(1)));
   pool.add_block(cuts.data(), count);
   pool.extend(std::vector<std::int32_t>(count, 0));
   const double zero = 0;
   for (std::size_t s = 0; s < states.shape(0); ++s) {
-    pool.violations(states.data() + s * (width - 1), &zero, out.data() + s * count);
+    pool.violations(states.data() + s * states.shape(1), &zero, out.data() + s * count);
   }
 }
 
@@ -343,5 +344,6 @@ NB_MODULE(_lp, m) {
       .def("take_statistics", &StageBinding::take_statistics)
       .def("take_failure", &StageBinding::take_failure);
   m.def("aggregate", &aggregate, "weights"_a, "values"_a, "slopes"_a, "states"_a, "cuts"_a);
+  m.def("cut_width", &cut_width, "states"_a);
   m.def("evaluate", &evaluate, "cuts"_a, "states"_a, "out"_a);
 }

@@ -58,9 +58,11 @@ struct Tangents {
       const double slope = (x - 200) / 5;
       numbers.push_back((x - 200) * (x - 200) / 10 - slope * x);
       numbers.push_back(slope);
+      numbers.resize(numbers.size() + width - 2);
     }
   }
-  [[nodiscard]] std::size_t count() const { return numbers.size() / 2; }
+  static constexpr std::size_t width = cut_width(1);
+  [[nodiscard]] std::size_t count() const { return numbers.size() / width; }
   void give(Stage& stage) const {
     stage.cuts.add_block(numbers.data(), count());
     stage.extend_cuts(std::vector<std::int32_t>(count(), 0));
@@ -122,15 +124,16 @@ TEST(cuts_outside_the_programme_count_as_if_inside) {
       // The function is linear between the points where tangents meet, so one of those is best, or an end.
       std::vector<double> leaving{0.0, std::min(200.0, water)};
       for (std::size_t i = 0; i + 1 < cuts.count(); ++i) {
-        const double* a = &cuts.numbers[2 * i];
-        const double* b = &cuts.numbers[2 * i + 2];
+        const double* a = &cuts.numbers[cuts.width * i];
+        const double* b = a + cuts.width;
         leaving.push_back((b[0] - a[0]) / (a[1] - b[1]));
       }
       for (const double left : leaving) {
         if (left < 0 || left > std::min(200.0, water)) continue;
         double after = 0;
         for (std::size_t i = 0; i < cuts.count(); ++i) {
-          after = std::max(after, cuts.numbers[2 * i] + cuts.numbers[2 * i + 1] * left);
+          const double* cut = &cuts.numbers[cuts.width * i];
+          after = std::max(after, cut[0] + cut[1] * left);
         }
         least = std::min(least, 50 * (150 - std::min(150.0, water - left)) + after);
       }
@@ -159,10 +162,10 @@ TEST(a_failure_names_the_first_unit_and_the_others_are_solved) {
 }
 
 TEST(violations_are_those_of_the_active_cuts) {
-  const std::vector<double> numbers{1, 2, 0, 5, 0, 1, 7, 1, 1};
+  const std::vector<double> numbers{1, 2, 0, 0, 0, 0, 0, 0, 5, 0, 1, 0, 0, 0, 0, 0, 7, 1, 1, 0, 0, 0, 0, 0};
   Cuts cuts(2);
   cuts.add_block(numbers.data(), 1);
-  cuts.add_block(numbers.data() + 3, 2);
+  cuts.add_block(numbers.data() + 8, 2);
   cuts.extend(std::vector<std::int32_t>{0, 1, 0});
   cuts.activate({0, 2});
   const double state[]{10, 100}, values[]{3, 4};

@@ -11,7 +11,7 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.lp._model import highs_of, realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, Workers
+from cobre.lp._solver import SolveFailure, StageSolver, States, Workers, padded
 
 STATES, CONTROLS, ROWS = 4, 7, 5
 COUNT = 6  # realisations
@@ -83,7 +83,7 @@ class Tried:
             **{"value_bound": -1e3, **settings},
         )
         self.cuts = np.ascontiguousarray(cuts)
-        self.solver.native.add_block(self.cuts)
+        self.solver.native.add_block(padded(self.cuts))
         self.solver.native.extend_cuts(np.zeros(len(cuts), np.int32) if own is None else own)
         for mixture in mixtures:
             self.solver.native.add_mixture(mixture)

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cobre import _lp
 from cobre.lp import LinearProgram, Noise
 from cobre.lp._model import realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, Workers
+from cobre.lp._solver import SolveFailure, StageSolver, States, Workers, heights, padded
 from tests.lp.batches import COUNT, STATES, Tried, cuts_for, hard, oracle, programme, solution_of, units
 
 THREADS = (1, 2, 4)
@@ -178,13 +177,10 @@ def test_evaluating_cuts_does_not_depend_on_how_many_there_are():
     """States beyond the vector registers, any place, any company."""
     rng = np.random.default_rng(0)
     cuts, states = rng.normal(size=(37, 20)), rng.normal(size=(11, 19))
-    whole = np.empty((11, 37))
-    _lp.evaluate(cuts, states, whole)
+    whole = heights(cuts, states)
     np.testing.assert_allclose(whole, states @ cuts[:, 1:].T + cuts[:, 0])
     for i in range(37):
-        one = np.empty((11, 1))
-        _lp.evaluate(np.ascontiguousarray(cuts[[i]]), states, one)
-        assert one.tobytes() == whole[:, i].tobytes()
+        assert heights(cuts[[i]], states).tobytes() == whole[:, i].tobytes()
 
 
 # Programmes that HiGHS does not solve at first.
@@ -197,7 +193,7 @@ HARD_CUTS = np.array([[5.0 * k, -1.0 * k] for k in range(1, 40)])  # on the firs
 def solve_hard(seed, order, threads=1):
     """Objectives and ends of the realisations, in their order, and how many attempts more it took."""
     solver = StageSolver(Workers(threads), *hard(seed), States(1, {}, {0: 0}))
-    solver.native.add_block(HARD_CUTS)
+    solver.native.add_block(padded(HARD_CUTS))
     solver.native.extend_cuts(np.zeros(len(HARD_CUTS), np.int32))
     solver.native.resize_slots(len(order))
     rows = np.array(order, np.int32)

@@ -38,7 +38,7 @@ def by_brute_force(policy, node, state):
     worst = policy.value_bounds[node] * (1 if policy.sense == "min" else -1)
     mixtures = policy.records[node].mixtures
     point = [state[name] for name in policy.states]
-    values = [worst] * (1 + mixtures.shape[1])
+    values = [worst] + [np.inf if policy.sense == "max" else -np.inf] * mixtures.shape[1]
     for intercept, slopes, active, outcome in zip(*cuts, strict=True):
         if active:
             height = intercept + sum(s * x for s, x in zip(slopes, point, strict=True))

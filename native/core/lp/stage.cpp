@@ -228,6 +228,7 @@ bool Instance::add_violated() {
   violations_.resize(active.size());
   stage_.cuts.violations(outgoing_.data(), values_.data(), violations_.data());
   for (std::size_t i = 0; i < active.size(); ++i) {
+    if (violations_[i] <= 0) continue;  // most of them
     const std::int32_t cut = active[i];
     if (carries_[at(cut)] == 0) consider(violations_[i], values_[at(stage_.cuts[at(cut)].family)], cut);
   }

@@ -225,6 +225,20 @@ class StageSolver:
             raise SolveFailure(unit, row, words if status == "failed" else status)
 
 
+def heights(cuts: Floats, states: Floats) -> Floats:
+    """Return the values of cuts, each an intercept and slopes, at states: states by cuts."""
+    out = np.empty((len(states), len(cuts)))
+    _lp.evaluate(padded(cuts), np.ascontiguousarray(states), out)
+    return out
+
+
+def padded(cuts: Floats) -> Floats:
+    """Return cuts as the solver takes them: with zeros at the end, to whole vectors."""
+    wide = np.zeros((len(cuts), _lp.cut_width(cuts.shape[1] - 1)))
+    wide[:, : cuts.shape[1]] = cuts
+    return wide
+
+
 def _ints(numbers: list[int]) -> Ints:
     return np.array(numbers, np.int32)
 

@@ -18,7 +18,7 @@ from cobre.lp import LinearProgram, SparseMatrix
 from cobre.lp._model import highs_of, realized
 from cobre.lp._program import Floats, Ints
 from cobre.lp._solver import SolveFailure, StageSolver, States, Workers
-from cobre.sddp._graph import Outcomes, depth_of, outcomes_of
+from cobre.sddp._graph import depth_of, outcomes
 from cobre.sddp._method import Method
 from cobre.sddp._pool import CutPool
 from cobre.sddp.problem import ROOT, MultistageProblem
@@ -58,7 +58,7 @@ class Engine:
         self.depth = depth_of(problem, method.depth)
         self.value_bounds = value_bounds
         self.discounts = np.array([node.discount for node in problem.nodes])
-        self.outcomes: list[Outcomes] = [outcomes_of(problem, name) for name in (*problem.index, ROOT)]
+        self.outcomes = outcomes(problem)
         self.risks = [method.risk_at(name) for name in (*problem.index, ROOT)]
         number = {state: i for i, state in enumerate(problem.states)}
         self.initial = np.array(
@@ -76,11 +76,11 @@ class Engine:
                     {number[state]: column for state, column in node.outgoing.items()},
                 ),
                 sign=self.sign,
-                discount=node.discount if outcomes.children else 0.0,
-                value_bound=bound if outcomes.children else 0.0,
+                discount=node.discount if follows.children else 0.0,
+                value_bound=bound if follows.children else 0.0,
                 families=self.families(i),
             )
-            for i, (node, outcomes, bound) in enumerate(
+            for i, (node, follows, bound) in enumerate(
                 zip(problem.nodes, self.outcomes, self.value_bounds, strict=False)
             )
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -35,8 +36,17 @@ class Outcomes:
         return len(self.probabilities) - self.ends
 
 
-def outcomes_of(problem: MultistageProblem, name: str) -> Outcomes:
-    """Return what may follow a node, or the beginning."""
+_KNOWN: WeakKeyDictionary[MultistageProblem, list[Outcomes]] = WeakKeyDictionary()
+
+
+def outcomes(problem: MultistageProblem) -> list[Outcomes]:
+    """Return what may follow each node, and last, so that it is number -1, the beginning."""
+    if problem not in _KNOWN:
+        _KNOWN[problem] = [_outcomes(problem, name) for name in (*problem.index, ROOT)]
+    return _KNOWN[problem]
+
+
+def _outcomes(problem: MultistageProblem, name: str) -> Outcomes:
     ways = problem.children(name)
     children = tuple(problem.index[child] for child in ways)
     parts = [

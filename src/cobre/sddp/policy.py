@@ -10,12 +10,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from cobre import _lp
 from cobre.errors import PolicyFileError
 from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import HIGHS_VERSION
+from cobre.lp._solver import HIGHS_VERSION, heights
 from cobre.sddp import _archive
-from cobre.sddp._graph import outcomes_of
+from cobre.sddp._graph import outcomes
 from cobre.sddp.problem import MultistageProblem, Sense
 
 
@@ -107,19 +106,18 @@ class Policy:
         """
         record = self.records[node]
         point = np.array([[state[name] for name in self.states]], np.float64)
-        rows = np.ascontiguousarray(record.cuts[record.active])
+        rows = record.cuts[record.active]
         families = record.families[record.active]
-        heights = np.empty((1, len(rows)))
-        _lp.evaluate(rows, point, heights)
+        at_point = heights(rows, point)[0]
         count = 1 + record.mixtures.shape[1]
         best = np.full(count, -np.inf)
         best[0] = self.value_bounds[node]
         slopes = np.zeros((count, len(self.states)))
         for family in range(count):
             own = np.flatnonzero(families == family)
-            if own.size and heights[0, own].max() > best[family]:
-                highest = own[int(np.argmax(heights[0, own]))]
-                best[family], slopes[family] = heights[0, highest], rows[highest, 1:]
+            if own.size and at_point[own].max() > best[family]:
+                highest = own[int(np.argmax(at_point[own]))]
+                best[family], slopes[family] = at_point[highest], rows[highest, 1:]
         for mixture in record.mixtures:  # the first cuts of a node are of all its outcomes
             mixed = float(np.sum(mixture * best[1:]))
             if mixed > best[0]:
@@ -149,8 +147,8 @@ class Policy:
         if self.sense != problem.sense:
             return f"it was trained for sense {self.sense!r}, the problem has {problem.sense!r}"
         if self.method["cuts"] == "multi":
-            for name in problem.index:
-                then, now = self.records[name].mixtures.shape[1], outcomes_of(problem, name).count
+            for name, follows in zip(problem.index, outcomes(problem), strict=False):
+                then, now = self.records[name].mixtures.shape[1], follows.count
                 if then != now:
                     return f"its cuts are by outcome; node {name!r} had {then} outcomes, and has {now}"
         return None

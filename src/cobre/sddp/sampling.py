@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from cobre.lp import Noise
 from cobre.lp._program import Floats, Ints
-from cobre.sddp._graph import outcomes_of
+from cobre.sddp._graph import outcomes
 from cobre.sddp.problem import ROOT, MultistageProblem
 from cobre.stochastic import uniforms
 
@@ -45,10 +45,10 @@ class Draw:
     depth: int
     purpose: int = TRAINING
 
-    def uniforms(self, step: int) -> Floats:
-        """Return two uniform numbers per trajectory for a step, from 0."""
+    def uniforms(self) -> NDArray[np.float64]:
+        """Return two uniform numbers for each step of each trajectory: steps by trajectories by 2."""
         trajectories = np.arange(self.first, self.first + self.count)
-        return uniforms(self.seed, self.iteration, trajectories, step, self.purpose)
+        return uniforms(self.seed, self.iteration, trajectories, np.arange(self.depth)[:, None], self.purpose)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,13 +243,12 @@ class Given(Sampling):
 def _drawn(
     problem: MultistageProblem, draw: Draw, noises: Sequence[Noise], tables: Mapping[int, Floats]
 ) -> Sample:
-    ways = [outcomes_of(problem, name) for name in (*problem.index, ROOT)]  # the root is number -1
+    ways = outcomes(problem)
     at = np.full(draw.count, -1)
     going = np.ones(draw.count, bool)
     nodes = np.full((draw.depth, draw.count), -1, np.int32)
     rows = np.zeros((draw.depth, draw.count), np.int32)
-    for step in range(draw.depth):
-        u = draw.uniforms(step)
+    for step, u in enumerate(draw.uniforms()):
         for number in np.unique(at[going]):
             here = np.flatnonzero(going & (at == number))
             way = ways[number]
