@@ -1,34 +1,45 @@
 """Other ways to train the same problem, each telling its bound after each iteration.
 
-All take a `MultistageProblem` that is a chain with right-hand sides as its only noise, and give a list of pairs:
-seconds since training began, bound. Building the models is not timed.
+All take a `MultistageProblem` that is a chain with right-hand sides as its only noise, and give one `Point`
+per iteration. Building the models is not timed.
 
 - `cobre`: the engine of this project;
 - `msppy`: the SDDP package for Python by Ding, Ahmed and Shapiro (2019), on Gurobi;
-- `loop`: no package, but what one would write by hand: one `highspy` model per stage, all cuts in it as rows, each
-  solve from the basis of the one before.
+- `loop`: no package, but what one would write by hand: one `highspy` model per stage, all cuts in it as rows,
+  each solve from the basis of the one before.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import resource
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context, set_start_method
-from typing import Any
+from multiprocessing import Pipe, Process, set_start_method
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cobre.sddp import IterationFinished, MultistageProblem, Node, train
 from cobre.sddp.stopping import Progress, StoppingRule
 
-Trace = list[tuple[float, float]]
-Done = Callable[[float, float], bool]
+
+class Point(NamedTuple):
+    """How far training was after an iteration: seconds and processor time since it began, and the bound."""
+
+    seconds: float
+    cpu_s: float
+    bound: float
+
+
+Trace = list[Point]
+Done = Callable[[Point], bool]
 
 HOW_TO_GET_MSPPY = (
-    "msppy is not installed: pip install gurobipy scipy pandas scikit-learn matplotlib, and put a checkout of "
-    "https://github.com/lingquant/msppy on PYTHONPATH; Gurobi's free licence of that wheel is enough"
+    "msppy is not installed: pip install gurobipy scipy pandas scikit-learn matplotlib, and put a checkout "
+    "of https://github.com/lingquant/msppy on PYTHONPATH; the free licence of that wheel is enough"
 )
 
 
@@ -42,10 +53,10 @@ def why_not(name: str) -> str | None:
 
 
 def traced(name: str, problem: MultistageProblem, until: float, limit_s: float, **settings: Any) -> Trace:
-    """Train by the contestant of that name, in a process of its own, until its bound or the time is reached."""
-    context = get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_traced, args=(sender, name, problem, until, limit_s, settings))
+    """Train by the contestant of that name, in a process of its own, to the bound or the end of the time."""
+    set_start_method("spawn", force=True)
+    receiver, sender = Pipe(duplex=False)
+    process = Process(target=_send, args=(sender, name, problem, partial(_reached, until, limit_s), settings))
     process.start()
     sender.close()
     try:
@@ -57,34 +68,51 @@ def traced(name: str, problem: MultistageProblem, until: float, limit_s: float, 
     return trace
 
 
-def _traced(sender: Any, name: str, problem: MultistageProblem, until: float, limit_s: float, settings: Any) -> None:
-    done = partial(_reached, until, limit_s)
+def _send(sender: Any, name: str, problem: MultistageProblem, done: Done, settings: Any) -> None:
     sender.send(CONTESTANTS[name](problem, done, **settings))
 
 
-def _reached(until: float, limit_s: float, seconds: float, bound: float) -> bool:
-    return bound >= until or seconds >= limit_s
+def _reached(until: float, limit_s: float, point: Point) -> bool:
+    return point.bound >= until or point.seconds >= limit_s
+
+
+class _Clock:
+    """Seconds from now on, of the wall and of the processors, children that have ended included."""
+
+    def __init__(self) -> None:
+        self._begun, self._used = time.perf_counter(), self._cpu_s()
+
+    def point(self, bound: float) -> Point:
+        return Point(time.perf_counter() - self._begun, self._cpu_s() - self._used, bound)
+
+    @staticmethod
+    def _cpu_s() -> float:
+        usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(part.ru_utime + part.ru_stime for part in usage)
 
 
 # Ours
 
 
+@dataclass(frozen=True)
 class _When(StoppingRule):
     """Stop when a function of the seconds and the bound says so."""
 
-    def __init__(self, done: Done) -> None:
-        self._done = done
+    done: Done
 
     def reached(self, progress: Progress) -> str | None:
-        return "done" if self._done(progress.seconds, progress.bounds[-1]) else None
+        return "done" if self.done(Point(progress.seconds, np.nan, progress.bounds[-1])) else None
 
 
 def cobre(problem: MultistageProblem, done: Done, **settings: Any) -> Trace:
+    """``settings`` are those of `train`. The processor time of workers is not known."""
+    clock = _Clock()
     trace: Trace = []
 
     def note(event: object) -> None:
         if isinstance(event, IterationFinished):
-            trace.append((event.seconds, event.bound))
+            used = np.nan if "num_workers" in settings else clock.point(event.bound).cpu_s
+            trace.append(Point(event.seconds, used, event.bound))
 
     train(problem, _When(done), listeners=[note], **settings)
     return trace
@@ -94,7 +122,7 @@ def cobre(problem: MultistageProblem, done: Done, **settings: Any) -> Trace:
 
 
 def msppy(problem: MultistageProblem, done: Done, *, processes: int = 1, steps: int = 1) -> Trace:
-    """``processes`` share ``steps`` trajectories per iteration; with one process it is one, whatever is asked."""
+    """``processes`` share ``steps`` trajectories per iteration; one process makes one, whatever is asked."""
     from msppy.msp import MSLP  # noqa: PLC0415  only where it is installed
     from msppy.solver import SDDP  # noqa: PLC0415
 
@@ -105,8 +133,8 @@ def msppy(problem: MultistageProblem, done: Done, *, processes: int = 1, steps: 
         _write_stage(model[stage], node, problem.initial_state if stage == 0 else None)
     solver = SDDP(model)
     trace: Trace = []
-    begun = time.perf_counter()
-    while not trace or not done(*trace[-1]):
+    clock = _Clock()
+    while not trace or not done(trace[-1]):
         solver.solve(
             n_processes=processes,
             n_steps=steps,
@@ -114,7 +142,7 @@ def msppy(problem: MultistageProblem, done: Done, *, processes: int = 1, steps: 
             logFile=0,
             logToConsole=0,
         )
-        trace.append((time.perf_counter() - begun, solver.db[-1]))
+        trace.append(clock.point(solver.db[-1]))
     return trace
 
 
@@ -161,7 +189,12 @@ class _Stage:
         program = node.program
         self.node, self.table = node, node.noise.table
         self.highs = highspy.Highs()
-        for option, value in (("output_flag", False), ("presolve", "off"), ("threads", 1), ("solver", "simplex")):
+        for option, value in (
+            ("output_flag", False),
+            ("presolve", "off"),
+            ("threads", 1),
+            ("solver", "simplex"),
+        ):
             self.highs.setOptionValue(option, value)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = program.columns + 1, program.rows
@@ -203,12 +236,12 @@ def loop(problem: MultistageProblem, done: Done, *, trajectories: int = 1, seed:
     initial = np.array([problem.initial_state[state] for state in problem.states])
     random = np.random.default_rng(seed)
     trace: Trace = []
-    begun = time.perf_counter()
-    while not trace or not done(*trace[-1]):
+    clock = _Clock()
+    while not trace or not done(trace[-1]):
         for _ in range(trajectories):
             _go_back(stages, list(_go_forward(stages, initial, random)))
         stages[0].solve(initial, 0)
-        trace.append((time.perf_counter() - begun, stages[0].objective()))
+        trace.append(clock.point(stages[0].objective()))
     return trace
 
 

@@ -1,9 +1,9 @@
 """Hydrothermal problems of any size, for the benchmarks of the SDDP engine.
 
-Water runs through cascades of reservoirs and makes power on its way; what it does not make, thermal units make at
-rising costs, or demand is not met at the highest. Inflows are random and independent between stages, alike in
-all plants of a region to some degree. Numbers are drawn, so no case is anybody's; sizes and proportions are
-those of monthly planning. The first stage's inflow is known.
+Water runs through cascades of reservoirs and makes power on its way; what it does not make, thermal units
+make at rising costs, or demand is not met at the highest. Inflows are random and independent between stages,
+alike in all plants to some degree. Numbers are drawn, so no case is anybody's; sizes and proportions are those
+of monthly planning. The first stage's inflow is known.
 """
 
 from __future__ import annotations
@@ -141,12 +141,18 @@ class _System:
         self.volume_in = columns.add((plants,), lower=-np.inf)
         self.volume_out = columns.add((plants,), upper=self.storage_hm3)
         spilled = columns.add((plants,), cost=1e-6 * self.power)  # hm3
-        missing = columns.add((plants,), cost=3000.0 * self.power * hours.sum())  # m3/s below the least outflow
+        missing = columns.add(
+            (plants,), cost=3000.0 * self.power * hours.sum()
+        )  # m3/s below the least outflow
         turbined = columns.add((plants, blocks), upper=self.turbine_m3s[:, None])
         thermal = columns.add(
-            (len(self.thermal_mw), blocks), cost=self.thermal_cost[:, None] * hours, upper=self.thermal_mw[:, None]
+            (len(self.thermal_mw), blocks),
+            cost=self.thermal_cost[:, None] * hours,
+            upper=self.thermal_mw[:, None],
         )
-        flows = columns.add((len(LINES), blocks, 2), cost=0.01 * hours[:, None], upper=self.line_mw[:, None, None])
+        flows = columns.add(
+            (len(LINES), blocks, 2), cost=0.01 * hours[:, None], upper=self.line_mw[:, None, None]
+        )
         peak = self.load_mw[:, None] * BLOCK_LOAD
         deficits = [
             columns.add((BUSES, blocks), cost=price * hours, upper=part * peak) for price, part in DEFICIT

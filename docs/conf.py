@@ -45,7 +45,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
     (r"py:exc", r"(TypeError|ValueError)"),
     (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich)(\..*)?"),
-    (r"py:.*", r"(ArrayLike|StageSolver)"),
+    (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -54,6 +54,7 @@ autodoc_class_signature = "mixed"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True  # a list is enough: types are in the signature
 
 
 def _adapt_docstring(_app, _what, _name, _obj, _options, lines):
@@ -82,7 +83,7 @@ def _find_by_short_name(app, env, node, contnode):
     if " " in target:  # a command, such as `cobre launch`
         return nodes.literal(target, target)
     domain = env.get_domain("py")
-    if target.startswith("cobre.sddp.") or target.startswith("cobre.lp."):
+    if target.startswith(("cobre.sddp.", "cobre.lp.")):
         target = target.rsplit(".", 1)[1]  # the module that defines a class is nobody's business
     places = ["cobre.errors" if target in errors.__all__ else "cobre.comm"]
     places += ["cobre.comm.Communicator", "cobre.comm.SharedRegion", "cobre.comm.SharedMemoryProvider"]

@@ -78,16 +78,16 @@ def main() -> None:
     print("-- 200 years under this policy")
     simulated = simulate(problem, result.policy, 200, columns=["gas", "oil", "deficit"])
     print(
-        f"a year costs {simulated.estimate.mean:.0f} on average, {np.quantile(simulated.totals, 0.95):.0f} "
-        "in one of twenty"
+        f"a year costs {simulated.estimate.mean / 1000:.1f} thousand on average, "
+        f"more than {np.quantile(simulated.totals, 0.95) / 1000:.1f} thousand in one of twenty"
     )
     means = [("upper_out", "mean"), ("lower_out", "mean"), ("oil", "mean")]
     for row in simulated.table.group_by("step").aggregate(means).sort_by("step").to_pylist():
         store, oil = row["upper_out_mean"] + row["lower_out_mean"], row["oil_mean"]
         _, slopes = result.policy.value(str(row["step"] + 1), {"upper": 75, "lower": 40})
         print(
-            f"month {row['step'] + 1:2}: {store:3.0f} in store, {oil:4.1f} from oil; "
-            f"half full, a unit above saves {abs(slopes['upper']):5.1f}, below {abs(slopes['lower']):5.1f}"
+            f"month {row['step'] + 1:2}: {store:3.0f} in store, {oil:2.0f} from oil; "
+            f"half full, a unit above saves {abs(slopes['upper']):3.0f}, below {abs(slopes['lower']):3.0f}"
         )
 
 

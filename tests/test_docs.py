@@ -63,10 +63,13 @@ def _run_session(block, folder):
 @needs_shm
 def test_readme_prints_what_it_says_it_prints(tmp_path):
     readme = (ROOT / "README.md").read_text()
-    (tmp_path / "squares.py").write_text(_blocks(readme, "python")[0])
-    [session] = _blocks(readme, "console")
-    assert session.count("$ ") == 2
-    _run_session(session, tmp_path)
+    names = ["reservoir.py", "squares.py"]
+    for name, script in zip(names, _blocks(readme, "python"), strict=True):
+        (tmp_path / name).write_text(script)
+    sessions = _blocks(readme, "console")
+    assert [session.count("$ ") for session in sessions] == [1, 2]
+    for session in sessions:
+        _run_session(session, tmp_path)
 
 
 no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")

@@ -39,9 +39,11 @@ def programme(seed=0, *, matrix_noise=True):
     lower[:STATES], upper[:STATES] = -np.inf, np.inf
     upper[STATES:first], upper[first:slack] = 10, rng.uniform(1, 6, CONTROLS)
     rhs = rng.normal(size=STATES + ROWS) * 3
+    # Entries that vanish, and come back in a column that has others.
     entries = {
-        (2, first): np.where(rng.random(COUNT) < 0.4, 0, rng.normal(size=COUNT)),
-        (6, first + 1): rng.normal(size=COUNT),
+        (i, column): np.where(rng.random(COUNT) < 0.4, 0, rng.normal(size=COUNT))
+        for i in (0, 1, 2, 3, 5, 7)
+        for column in (first, first + 1, first + 2)
     }
     noise = Noise(
         rng.dirichlet(np.ones(COUNT)),
@@ -72,7 +74,7 @@ class Tried:
     """A solver with cuts, and what batches of units give."""
 
     def __init__(self, program, noise, cuts, threads=1, *, own=None, mixtures=(), **settings):
-        self.workers = Workers(threads)
+        self.workers, self.places = Workers(threads), noise.places
         self.solver = StageSolver(
             self.workers,
             program,
@@ -125,22 +127,20 @@ class Tried:
         self.solver.native.set_slot(0, self.solver.native.get_slot(1))
 
     def past(self, seed):
-        """Solve other things, some of which have no solution."""
+        """Solve other things, some of which have no solution, the last one among them."""
         rng = np.random.default_rng([seed, 99])
         states = rng.uniform(0, 10, (9, STATES))
         table = self.solver.table.copy()
         table[::2] *= rng.uniform(-1.5, 2, table[::2].shape)
-        upper = [w for w, place in enumerate(self.places) if place[0] == "column_upper"]
+        upper = [w for w, (target, _) in enumerate(self.places) if target == "column_upper"]
         table[1, upper] = -1.0  # below the column's lower bound
         rows = rng.integers(0, COUNT, 9).astype(np.int32)
-        rows[3] = 1
+        rows[[3, -1]] = 1
         none = np.full(9, -1, np.int32)
+        self.solver.trial(states, none, none)
         with pytest.raises(SolveFailure) as caught:
             self.solver.step(states, rows, none, none, table=np.ascontiguousarray(table))
         assert caught.value.status == "infeasible"
-        self.solver.trial(states, none, none)
-
-    places = programme()[1].places
 
 
 def units(count=24, seed=5):

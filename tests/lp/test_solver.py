@@ -18,8 +18,9 @@ THREADS = (1, 2, 4)
 
 @pytest.mark.parametrize("start", ["from scratch", "from a start"])
 @pytest.mark.parametrize("cuts", [0, 1, 400])
-def test_a_unit_has_the_same_bits_in_any_order_on_any_threads_after_any_past(cuts, start):
-    program, noise = programme()
+@pytest.mark.parametrize("matrix_noise", [False, True])
+def test_a_unit_has_the_same_bits_in_any_order_on_any_threads_after_any_past(cuts, start, matrix_noise):
+    program, noise = programme(matrix_noise=matrix_noise)
     states, rows = units()
     rng, expected = np.random.default_rng(3), None
     for threads in THREADS:

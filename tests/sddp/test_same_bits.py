@@ -40,7 +40,7 @@ def compare(reference, tasks, by_rank):
         for (name, threads), bits in zip(tasks, results, strict=True)
         if (difference := first_difference(reference[name], bits))
     ]
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("threads", THREADS)
