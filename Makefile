@@ -14,7 +14,7 @@ help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' | expand -t 10
 
 demo: $(VENV)/built  ## see the product's main job
-	$(BIN)/python examples/collectives.py
+	$(BIN)/python examples/sddp_study.py
 
 test: $(VENV)/built $(MPICH)/installed $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
 	$(CORE_TESTS)/core_tests

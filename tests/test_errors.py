@@ -44,7 +44,7 @@ def test_an_error_survives_pickling(error):
 def test_the_examples_are_all_there_are():
     """A new error needs an example here, and the families stay as small as the contract says."""
     families = (errors.CommError, errors.BackendError)
-    alone = {errors.WorkerError}
+    alone = {errors.WorkerError, errors.InvalidProblem, errors.SolveError, errors.PolicyFileError}
     leaves = {leaf for family in families for leaf in family.__subclasses__()}
     assert leaves | alone == {type(example) for example in EXAMPLES}
     assert set(errors.CobreError.__subclasses__()) == {*families, *alone}
@@ -63,6 +63,14 @@ def test_the_words_say_what_happened_and_what_to_do():
         "backend 'shm' is not configured:\n"
         "  - COBRE_SHM_RANK is not set; it should hold a rank, for example 0",
         "rank 2 exited with code 7",
+        "this cannot be solved as it stands; 2 findings:\n"
+        "  - node 'a': the cost of column 'x' is nan\n"
+        "  - there are no realisations",
+        "node 'a', realisation 3, arriving with volume = 10: the programme is infeasible. Every node must have a "
+        "solution for every state that the nodes before it can leave behind (relatively complete recourse). Add "
+        "a slack column with a high cost to the rows that can be missed, or bounds to the states that lead here. "
+        "The programme is in infeasible_node_a_realisation_3.mps.",
+        "a.policy: it is truncated",
         "rank 1 was killed by SIGKILL (signal 9)",
         "rank 1 was killed by signal 60",
         "rank 0 raised InvalidRoot: broadcast: root 5 is not a rank; this communicator has ranks 0 to 1",

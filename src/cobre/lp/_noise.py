@@ -149,7 +149,8 @@ class Noise:
         for (target, place), series in known.items():
             one_sided = target.endswith(("_lower", "_upper"))
             for k in np.flatnonzero(np.isnan(series) if one_sided else ~np.isfinite(series)):
-                yield f"realisation {k}: the {target} of {_name(program, place, target)} is {series[k]:g}"
+                named = place_name(program, place, target)
+                yield f"realisation {k}: the {target} of {named} is {series[k]:g}"
         yield from _bound_findings(program, known, len(self))
 
 
@@ -209,7 +210,8 @@ def _kind(target: str) -> str:
     return "row" if target in ("rhs", "row_lower", "row_upper") else "column"
 
 
-def _name(program: LinearProgram, place: int | tuple[int, int], target: str) -> str:
+def place_name(program: LinearProgram, place: int | tuple[int, int], target: str) -> str:
+    """Return what a realisation changes, by its name."""
     if isinstance(place, tuple):
         return f"row {program.row_names[place[0]]!r} and column {program.column_names[place[1]]!r}"
     kind = _kind(target)

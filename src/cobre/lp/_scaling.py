@@ -29,9 +29,8 @@ class Scales(NamedTuple):
 def scales_of(program: LinearProgram, noise: Noise) -> Scales:
     """Choose scales for which coefficients, bounds and costs are near 1 in the geometric mean.
 
-    >>> program = LinearProgram([1e-3, 4e-3], [[1e3, 1e3]], row_lower=1e6)
-    >>> scales_of(program, Noise()).cost > 1
-    True
+    >>> scales_of(LinearProgram([1 / 4, 1 / 2], [[1024, 2048]], row_lower=4096), Noise())
+    Scales(row=array([0.00024414]), column=array([4., 4.]), cost=1.0)
     """
     rows, columns = np.zeros(program.rows), np.zeros(program.columns)  # logarithms to base 2
     matrix = program.matrix

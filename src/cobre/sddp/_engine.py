@@ -26,7 +26,16 @@ from cobre.sddp.problem import ROOT, MultistageProblem
 
 @dataclass
 class Statistics:
-    """What solving took, summed over nodes and threads of this rank."""
+    """What solving took.
+
+    Attributes:
+        solves: linear programmes solved. Equal ones are solved once by each rank that meets them.
+        rounds: runs of the solver: more than one where cuts were found to be violated.
+        iterations: of the simplex method.
+        retries: runs that needed more than the usual way.
+        solver_s: seconds in the solver, summed over threads.
+        unit_s: seconds in solving altogether, the solver's included, summed over threads.
+    """
 
     solves: int = 0
     rounds: int = 0

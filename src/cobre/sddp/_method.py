@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from cobre.lp._solver import HIGHS_VERSION
 from cobre.sddp.problem import ROOT, MultistageProblem
 from cobre.sddp.risk import Expectation, RiskMeasure
@@ -32,16 +34,32 @@ class Method:
     def findings(self, problem: MultistageProblem) -> Iterator[str]:
         """Tell what is wrong with it for a problem, in words."""
         for name, number in (("trajectories", self.trajectories), ("depth", self.depth)):
-            if number is not None and number < 1:
-                yield f"{name} is {number}; it must be at least 1"
-        if not 0 <= self.seed < 2**64:
-            yield f"the seed is {self.seed}; it must be from 0 to 2**64 - 1"
+            if number is not None and not (isinstance(number, int | np.integer) and number >= 1):
+                yield f"{name} is {number!r}; it must be a whole number of at least 1"
+        if not (isinstance(self.seed, int | np.integer) and 0 <= self.seed < 2**64):
+            yield f"the seed is {self.seed!r}; it must be a whole number from 0 to 2**64 - 1"
         if self.cuts not in ("single", "multi"):
             yield f"cuts is {self.cuts!r}; it must be 'single' or 'multi'"
-        if not isinstance(self.risk, RiskMeasure):
-            for name in self.risk.keys() - {ROOT, *problem.index}:
+        if self.selection is not None and not isinstance(self.selection, Selection):
+            yield f"the selection is {self.selection!r}; give Level1() or another Selection"
+        yield from self._risk_findings(problem)
+        if isinstance(self.sampling, Sampling):
+            yield from self.sampling.findings(problem)
+        else:
+            yield f"the sampling is {self.sampling!r}; give InSample() or another Sampling"
+
+    def _risk_findings(self, problem: MultistageProblem) -> Iterator[str]:
+        if not isinstance(self.risk, RiskMeasure | Mapping):
+            yield f"the risk is {self.risk!r}; give AVaR(0.1) or another RiskMeasure, or a mapping from nodes"
+            return
+        named = {"": self.risk} if isinstance(self.risk, RiskMeasure) else self.risk
+        for name, measure in named.items():
+            if name not in ("", ROOT, *problem.index):
                 yield f"there is a risk measure for node {name!r}, which does not exist"
-        yield from self.sampling.findings(problem)
+            try:
+                measure.spec()
+            except ValueError as exc:  # an unfinished mixture
+                yield f"the risk: {exc}"
 
     def spec(self) -> dict[str, Any]:
         """Return it in JSON's types, with the version of the solver, to whose build bits belong."""

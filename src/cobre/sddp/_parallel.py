@@ -25,12 +25,14 @@ def on_ranks(
     comm: BackendCommunicator | None,
     num_workers: int | None,
     backend: str,
-    listeners: Sequence[Listener],
+    listeners: Sequence[Listener] | Listener,
 ) -> Result_co:
     """Call ``run(comm, listeners)`` where it is to take place; return the result of rank 0.
 
     Listeners are called in this process, wherever rank 0 is.
     """
+    if callable(listeners):
+        listeners = (listeners,)
     if comm is not None and num_workers is not None:
         raise ValueError("give comm, to use ranks that are there, or num_workers, to start some; not both")
     if comm is not None:

@@ -30,6 +30,7 @@ class TrainingStarted:
         first_iteration: 1, or where a resumed run goes on.
         stop: the stopping rule in words.
         iteration_limit: the iteration after which it stops at the latest, if the rule has a limit.
+        risk_neutral: whether bound and estimate are about the same thing, the expected value.
     """
 
     nodes: int
@@ -41,6 +42,7 @@ class TrainingStarted:
     first_iteration: int
     stop: str
     iteration_limit: int | None = None
+    risk_neutral: bool = True
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class ProgressBar:
         self._live: Progress | None = None
         self._task = TaskID(0)
         self._limit: int | None = None
+        self._risk_neutral = True
         self._line_due_s = 0.0
 
     def __call__(self, event: Event) -> None:
@@ -51,8 +52,8 @@ class ProgressBar:
             case TrainingFinished():
                 self.close()
                 self._print(
-                    f"stopped by {event.reason}: {_count(event.iterations, 'iteration')}, "
-                    f"{_figures(event.bound, event.estimate)}, {event.seconds:.1f} s"
+                    f"stopped: {event.reason}; {_count(event.iterations, 'iteration')}, "
+                    f"{self._figures(event.bound, event.estimate)}, {event.seconds:.1f} s"
                 )
             case SimulationProgress():
                 self._simulation(event)
@@ -80,7 +81,7 @@ class ProgressBar:
             f"{_count(event.ranks, 'rank')} of {_count(event.threads, 'thread')} over {event.backend}"
         )
         self._print(f"until: {event.stop}")
-        self._limit = event.iteration_limit
+        self._limit, self._risk_neutral = event.iteration_limit, event.risk_neutral
         self._begin(self._limit, event.first_iteration - 1)
 
     def _iteration(self, event: IterationFinished) -> None:
@@ -88,7 +89,7 @@ class ProgressBar:
         of = f"/{self._limit}" if self._limit else ""
         self._show(
             f"{event.iteration}{of}",
-            f"{_figures(event.bound, event.estimate)}, {_count(event.cuts_active, 'cut')}, "
+            f"{self._figures(event.bound, event.estimate)}, {_count(event.cuts_active, 'cut')}, "
             f"{event.seconds:.1f} s",
             event.iteration,
             event.seconds,
@@ -122,6 +123,13 @@ class ProgressBar:
         elif at_once or seconds >= self._line_due_s:
             self._line_due_s = seconds + LINE_PERIOD_S
             self._print(f"{number}  {text}")
+
+    def _figures(self, bound: float, estimate: Estimate) -> str:
+        half = f" ± {estimate.half_width():.2g}" if estimate.count > 1 else ""
+        # With risk the bound is on another number than the mean.
+        compare = self._risk_neutral and estimate.mean
+        gap = f", gap {abs(estimate.mean - bound) / abs(estimate.mean):.2%}" if compare else ""
+        return f"bound {bound:.6g}, mean {estimate.mean:.6g}{half}{gap}"
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -159,12 +167,6 @@ class JsonLines:
         """Close the file, if it was opened here."""
         if self._ours:
             self._file.close()
-
-
-def _figures(bound: float, estimate: Estimate) -> str:
-    half = f" ± {estimate.half_width():.2g}" if estimate.count > 1 else ""
-    gap = f", gap {abs(estimate.mean - bound) / abs(estimate.mean):.2%}" if estimate.mean else ""
-    return f"bound {bound:.6g}, cost {estimate.mean:.6g}{half}{gap}"
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

@@ -30,7 +30,7 @@ from highspy.highs import highs_cons, highs_linear_expression, highs_var
 from numpy.typing import ArrayLike
 
 from cobre.lp import LinearProgram, Noise, SparseMatrix
-from cobre.lp._noise import Place
+from cobre.lp._noise import Place, place_name
 from cobre.sddp.problem import Node
 
 _Args = ParamSpec("_Args")
@@ -168,11 +168,24 @@ class StageModel:
             [name or f"x{j}" for j, name in enumerate(lp.col_names_)],
             [name or f"r{i}" for i, name in enumerate(lp.row_names_)],
         )
+        self._require_equal_counts(program)
         targets: dict[str, dict[object, ArrayLike]] = {}
         for (target, place), values in self._random.items():
             targets.setdefault(target, {})[place] = values
         noise = Noise(self.probabilities, **targets)  # type: ignore[arg-type]  # places by kind
         return Node(self.name, program, dict(self._incoming), dict(self._outgoing), noise, self.discount)
+
+    def _require_equal_counts(self, program: LinearProgram) -> None:
+        """Name what differs as the modeller knows it; `Noise` knows only numbers."""
+        counts = {
+            place_name(program, place, target): np.size(values)
+            for (target, place), values in self._random.items()
+        }
+        if self.probabilities is not None:
+            counts["the probabilities"] = np.size(self.probabilities)
+        if len(set(counts.values())) > 1:
+            words = ", ".join(f"{name} has {count}" for name, count in counts.items())
+            raise ValueError(f"stage {self.name!r}: the numbers of realisations differ: {words}")
 
 
 def stage(

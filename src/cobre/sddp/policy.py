@@ -90,7 +90,7 @@ class Policy:
         Raises:
             KeyError: there is no such node.
         """
-        record = self.records[node]
+        record = self._record(node)
         active = np.zeros(len(record.cuts), bool)
         active[record.active] = True
         signed = self._sign * record.cuts
@@ -104,7 +104,9 @@ class Policy:
         Raises:
             KeyError: there is no such node, or a state is missing.
         """
-        record = self.records[node]
+        record = self._record(node)
+        if missing := [name for name in self.states if name not in state]:
+            raise KeyError(f"the states {', '.join(missing)} have no values")
         point = np.array([[state[name] for name in self.states]], np.float64)
         rows = record.cuts[record.active]
         families = record.families[record.active]
@@ -124,6 +126,11 @@ class Policy:
                 best[0], slopes[0] = mixed, np.sum(mixture[:, None] * slopes[1:], axis=0)
         signed = self._sign * slopes[0] + 0.0
         return Value(self._sign * float(best[0]) + 0.0, dict(zip(self.states, signed.tolist(), strict=True)))
+
+    def _record(self, node: str) -> NodeRecord:
+        if node not in self.records:
+            raise KeyError(f"there is no node {node!r}; the policy has {', '.join(self.records)}")
+        return self.records[node]
 
     def save(self, path: str | Path) -> None:
         """Write it to a file, the same bytes for the same policy. A crash leaves the old file or the new."""

@@ -61,7 +61,7 @@ def simulate(  # noqa: PLR0913
     depth: int | None = None,
     columns: Sequence[str] = (),
     duals: Sequence[str] = (),
-    listeners: Sequence[Listener] = (),
+    listeners: Sequence[Listener] | Listener = (),
     comm: BackendCommunicator | None = None,
     num_workers: int | None = None,
     backend: str = "shm",

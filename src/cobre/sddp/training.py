@@ -84,8 +84,8 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
     depth: int | None = None,
     checkpoint: Checkpoint | str | Path | None = None,
     resume: str | Path | None = None,
-    warm_start: Policy | str | Path | None = None,
-    listeners: Sequence[Listener] = (),
+    warm_start: TrainingResult | Policy | str | Path | None = None,
+    listeners: Sequence[Listener] | Listener = (),
     comm: BackendCommunicator | None = None,
     num_workers: int | None = None,
     backend: str = "shm",
@@ -109,8 +109,8 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         checkpoint: where, and how often, to save the run.
         resume: a checkpoint to go on from. Problem and method must be those of the run that wrote it; the
             number of workers, the backend and the threads may differ.
-        warm_start: a policy whose cuts to begin with. That they are valid for this problem is for the
-            caller to know.
+        warm_start: a policy, or what training gave, whose cuts to begin with. That they are valid for this
+            problem is for the caller to know.
         listeners: called with each event, in the process that calls this.
         comm: train on this communicator; every rank calls this with the same arguments.
         num_workers: or start so many processes here, and train on them.
@@ -131,6 +131,8 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
     if found:
         raise InvalidProblem(found)
     bounds = value_bounds(problem)  # raises if there is none, before any worker starts
+    if isinstance(warm_start, TrainingResult):
+        warm_start = warm_start.policy
     run = _Run(problem, bounds, method, as_rule(stop), saving, resume, warm_start, threads)
     try:
         return on_ranks(run, comm, num_workers, backend, listeners)
@@ -321,6 +323,7 @@ class _Trainer:
                 self._history.iterations + 1,
                 str(run.rule),
                 run.rule.iteration_limit,
+                all(isinstance(measure, Expectation) for measure in engine.risks),
             )
         )
 
