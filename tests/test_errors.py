@@ -66,9 +66,10 @@ def test_the_words_say_what_happened_and_what_to_do():
         "this cannot be solved as it stands; 2 findings:\n"
         "  - node 'a': the cost of column 'x' is nan\n"
         "  - there are no realisations",
-        "node 'a', realisation 3, arriving with volume = 10: the programme is infeasible. Every node must have a "
-        "solution for every state that the nodes before it can leave behind (relatively complete recourse). Add "
-        "a slack column with a high cost to the rows that can be missed, or bounds to the states that lead here. "
+        "node 'a', realisation 3, arriving with volume = 10: the programme is infeasible. "
+        "Every node must have a solution for every state that the nodes before it can leave behind "
+        "(relatively complete recourse). Add a slack column with a high cost to the rows that can be missed, "
+        "or bounds to the states that lead here. "
         "The programme is in infeasible_node_a_realisation_3.mps.",
         "a.policy: it is truncated",
         "rank 1 was killed by SIGKILL (signal 9)",
