@@ -193,14 +193,14 @@ def pids_by_rank(marked):
 
 
 class Killer:
-    """A listener that kills a worker after an iteration, and knows when that was."""
+    """A listener that kills a worker after a checkpoint, and knows when that was."""
 
     def __init__(self, marked, rank, iteration, delay_s):
         self.marked, self.rank, self.iteration, self.delay_s = marked, rank, iteration, delay_s
         self.at = None
 
     def __call__(self, event):
-        if isinstance(event, IterationFinished) and event.iteration >= self.iteration and self.at is None:
+        if isinstance(event, CheckpointWritten) and event.iteration >= self.iteration and self.at is None:
             victim = pids_by_rank(self.marked)[self.rank]
             time.sleep(self.delay_s)  # anywhere in an iteration
             self.at = time.monotonic()
