@@ -82,6 +82,7 @@ $(MPICH)/installed: $(VENV)/tools
 
 $(CORE_TESTS)/built: $(VENV)/tools $(NATIVE)
 	@$(BIN)/cmake -G Ninja -S . -B $(CORE_TESTS) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
 		-DCOBRE_BUILD_PYTHON=OFF -DCOBRE_BUILD_TESTS=ON -DCOBRE_SANITIZE=$(SANITIZE) >/dev/null
 	@$(BIN)/cmake --build $(CORE_TESTS)
 	@touch $@

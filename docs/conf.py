@@ -1,8 +1,10 @@
 """How the documentation is built. What can be read from the package is read here, not kept by hand."""
 
+import dataclasses
 import re
 import sys
 from itertools import groupby
+from typing import get_args
 
 import typer.main
 from docutils import nodes
@@ -14,6 +16,7 @@ from cobre import errors
 from cobre.cli import app as command
 from cobre.comm import ReduceOp
 from cobre.comm.testing import CHECKS, promise
+from cobre.sddp import Event
 
 project = "Cobre for Python"
 author = "the Cobre for Python authors"
@@ -41,6 +44,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(NDArray|DTypeLike|SupportsIndex|Sequence|Mapping|Callable|Iterable|Iterator|Any|Self)"),
     (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
     (r"py:exc", r"(TypeError|ValueError)"),
+    (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich)(\..*)?"),
+    (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -49,6 +54,7 @@ autodoc_class_signature = "mixed"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True  # a list is enough: types are in the signature
 
 
 def _adapt_docstring(_app, _what, _name, _obj, _options, lines):
@@ -77,9 +83,13 @@ def _find_by_short_name(app, env, node, contnode):
     if " " in target:  # a command, such as `cobre launch`
         return nodes.literal(target, target)
     domain = env.get_domain("py")
+    if target.startswith(("cobre.sddp.", "cobre.lp.")):
+        target = target.rsplit(".", 1)[1]  # the module that defines a class is nobody's business
     places = ["cobre.errors" if target in errors.__all__ else "cobre.comm"]
     places += ["cobre.comm.Communicator", "cobre.comm.SharedRegion", "cobre.comm.SharedMemoryProvider"]
-    places += ["cobre.comm.testing"]
+    places += ["cobre.comm.testing", "cobre.sddp", "cobre.lp", "cobre.stochastic"]
+    places += ["cobre.sddp.modeling", "cobre.sddp.problem", "cobre.sddp.sampling", "cobre.sddp.Selection"]
+    places += ["cobre.sddp.MultistageProblem", "cobre.sddp.StageModel", "cobre.sddp.RiskMeasure"]
     for place in places:
         if f"{place}.{target}" in domain.objects:
             doc = node.get("refdoc") or env.docname
@@ -134,6 +144,18 @@ class ReduceOperations(_Generated):
         return "\n".join(["| Member | Result |", "| --- | --- |", *rows])
 
 
+class EventFields(_Generated):
+    """Every event with its name in JSON and its fields."""
+
+    def markdown(self) -> str:
+        lines = ["| Event | In JSON | Fields |", "| --- | --- | --- |"]
+        for event in get_args(Event):
+            fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(event))
+            name = re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
+            lines.append(f"| `{event.__name__}` | `{name}` | {fields} |")
+        return "\n".join(lines)
+
+
 class CommandHelp(_Generated):
     """What ``--help`` says about a command, with its options as a table."""
 
@@ -158,4 +180,5 @@ def setup(app):
     app.add_directive("number-of-checks", NumberOfChecks)
     app.add_directive("reduce-operations", ReduceOperations)
     app.add_directive("command-help", CommandHelp)
+    app.add_directive("event-fields", EventFields)
     return {"parallel_read_safe": True}

@@ -1,10 +1,14 @@
 """Shared by all tests: a hypothesis profile that repeats itself, and nothing left behind."""
 
+import json
 import os
+import pickle
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
+import time
 import tomllib
 import uuid
 from contextlib import suppress
@@ -13,9 +17,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.processes import eventually
+from tests.mpi_launch import FOREIGN, MPICH, OPEN_MPI, ROOT, Ended, segments
+from tests.processes import DEADLINE_S, eventually
 
-ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "socket_backend"
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=300)
@@ -122,3 +126,34 @@ def no_process_and_no_file_is_left(marked):
     assert _open_files() == files
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.fixture(params=[OPEN_MPI, MPICH], ids=lambda launcher: launcher.name)
+def mpiexec(request, monkeypatch, tmp_path, start_process):
+    """Run a body of a module, `tests.comm.mpi_program` unless given, on ranks that a real launcher starts."""
+    launcher = request.param
+    if not launcher.mpiexec.exists():
+        pytest.skip(f"{launcher.name} is not installed; make test installs it")
+    for variable in list(os.environ):
+        if variable.startswith(FOREIGN) and not variable.startswith("COBRE_TEST_"):
+            monkeypatch.delenv(variable)
+    for variable, value in launcher.variables.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+
+    def run(size, body, *arguments, within_s=DEADLINE_S, module="tests.comm.mpi_program"):
+        program = [sys.executable, "-m", module, str(tmp_path), body]
+        launch = [str(launcher.mpiexec), *launcher.options, "-n", str(size)]
+        before = segments()
+        process = start_process(*launch, *program, *map(json.dumps, arguments))
+        out, err = process.communicate(timeout=within_s)
+        at = time.time()
+        found = [path for path in tmp_path.iterdir() if path.name.isdecimal()]
+        results = {int(path.name): pickle.loads(path.read_bytes()) for path in found}
+        left_behind = segments() - before
+        for path in left_behind:  # an aborted job's: its library does not clean up after it
+            path.unlink()
+        return Ended(process.returncode, out, err, at, results, left_behind)
+
+    run.launcher = launcher
+    return run

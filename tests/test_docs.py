@@ -13,6 +13,9 @@ import pytest
 import cobre.comm
 import cobre.comm.testing
 import cobre.errors
+import cobre.lp
+import cobre.sddp
+import cobre.stochastic
 from cobre.comm import _config
 from cobre.comm._registry import BUILTIN
 from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
@@ -60,10 +63,13 @@ def _run_session(block, folder):
 @needs_shm
 def test_readme_prints_what_it_says_it_prints(tmp_path):
     readme = (ROOT / "README.md").read_text()
-    (tmp_path / "squares.py").write_text(_blocks(readme, "python")[0])
-    [session] = _blocks(readme, "console")
-    assert session.count("$ ") == 2
-    _run_session(session, tmp_path)
+    names = ["reservoir.py", "squares.py"]
+    for name, script in zip(names, _blocks(readme, "python"), strict=True):
+        (tmp_path / name).write_text(script)
+    sessions = _blocks(readme, "console")
+    assert [session.count("$ ") for session in sessions] == [1, 2]
+    for session in sessions:
+        _run_session(session, tmp_path)
 
 
 no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
@@ -96,12 +102,18 @@ def test_links_between_files_lead_somewhere(page):
 
 @pytest.mark.parametrize(
     ("module", "page"),
-    [(cobre.comm, "comm.md"), (cobre.comm.testing, "testing.md")],
+    [
+        (cobre.comm, "comm.md"),
+        (cobre.comm.testing, "testing.md"),
+        (cobre.sddp, "sddp.md events.md lp.md"),
+        (cobre.lp, "lp.md"),
+        (cobre.stochastic, "stochastic.md"),
+    ],
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_every_public_name_is_in_the_reference(module, page):
     """Errors have a page of their own, which lists whatever the module holds."""
-    text = (DOCS / "reference" / page).read_text()
+    text = "".join((DOCS / "reference" / name).read_text() for name in page.split())
     documented = set(re.findall(r"\.\. (?:auto)?(?:class|function|data):: (\w+)", text))
     assert set(module.__all__) - set(cobre.errors.__all__) <= documented
 

@@ -17,6 +17,9 @@ EXAMPLES = [
     errors.InitializationFailed("tcp", "port 29500 is in use"),
     errors.MissingConfiguration("shm", [errors.ConfigurationProblem("COBRE_SHM_RANK", "a rank", None, "0")]),
     errors.WorkerError(2, exit_code=7),
+    errors.InvalidProblem(["node 'a': the cost of column 'x' is nan", "there are no realisations"]),
+    errors.SolveError("infeasible", "a", 3, {"volume": 10.0}, "infeasible_node_a_realisation_3.mps"),
+    errors.PolicyFileError("a.policy", "it is truncated"),
 ]
 
 #: The same error in its other forms.

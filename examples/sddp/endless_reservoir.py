@@ -35,5 +35,5 @@ def problem() -> MultistageProblem:
 if __name__ == "__main__":
     from cobre import sddp
 
-    result = sddp.train(problem(), stop=sddp.IterationLimit(200), seed=1)
+    result = sddp.train(problem(), stop=sddp.IterationLimit(40), seed=1)
     print(f"the expected cost is at least {result.bound:.2f}")

@@ -2,15 +2,19 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/lp/stage.hpp"
@@ -39,11 +43,12 @@ std::vector<T> copy(const In<T, 1>& array) {
 
 std::vector<int> indices(const In<std::int32_t, 1>& array) { return copy<std::int32_t>(array); }
 
-template <class T>
-nb::object to_numpy(std::vector<T> values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+using Numbers = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
+
+Numbers to_numpy(std::vector<std::int32_t> values) {
+  auto* kept = new std::vector<std::int32_t>(std::move(values));
+  nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<std::int32_t>*>(data); });
+  return {kept->data(), {kept->size()}, owner};
 }
 
 void require(bool holds, const char* what) {
@@ -73,7 +78,8 @@ class StageBinding {
  public:
   StageBinding(const StageBinding&) = delete;
   StageBinding& operator=(const StageBinding&) = delete;
-  StageBinding(std::shared_ptr<Workers> workers, nb::dict program, nb::dict shape)
+  using Named = nb::typed<nb::dict, nb::str, nb::any>;
+  StageBinding(std::shared_ptr<Workers> workers, Named program, Named shape)
       : workers_(std::move(workers)),
         states_(nb::cast<int>(shape["states"])),
         places_(nb::len(nb::object(shape["targets"]))),
@@ -129,13 +135,12 @@ class StageBinding {
 
   void add_block(nb::object array) {
     const auto block = nb::cast<In<double, 2>>(array);
-    require(block.shape(1) == static_cast<std::size_t>(states_) + 1, "a cut has an intercept and all slopes");
+    require(block.shape(1) == cut_width(states_), "a cut has an intercept, all slopes, and zeros");
     stage_.cuts.add_block(block.data(), block.shape(0));
     blocks_.push_back(std::move(array));
   }
 
   void extend_cuts(In<std::int32_t, 1> families) { stage_.extend_cuts(view<std::int32_t>(families)); }
-  void truncate_cuts(std::size_t count) { stage_.truncate_cuts(count); }
   void activate(In<std::int32_t, 1> active) {
     for (const std::int32_t cut : view<std::int32_t>(active)) {
       require(cut >= 0 && static_cast<std::size_t>(cut) < stage_.cuts.count(), "a cut exists");
@@ -143,11 +148,8 @@ class StageBinding {
     stage_.cuts.activate(copy<std::int32_t>(active));
   }
   void add_mixture(In<double, 1> weights) { stage_.mixtures.push_back(copy<double>(weights)); }
-  void truncate_mixtures(std::size_t count) {
-    stage_.mixtures.resize(std::min(count, stage_.mixtures.size()));
-  }
-  nb::object active() { return to_numpy(stage_.cuts.active()); }
-  nb::object tight_in() { return to_numpy(stage_.tight_in); }
+  Numbers active() { return to_numpy(stage_.cuts.active()); }
+  Numbers tight_in() { return to_numpy(stage_.tight_in); }
   void set_tight_in(In<std::int32_t, 1> marks) {
     require(marks.size() == stage_.tight_in.size(), "one mark per cut");
     stage_.tight_in = copy<std::int32_t>(marks);
@@ -155,7 +157,7 @@ class StageBinding {
 
   void resize_slots(std::size_t count) { stage_.slots.resize(count); }
   /// A start as numbers: how many cuts, the cuts, then the basis.
-  nb::object get_slot(std::size_t slot) {
+  Numbers get_slot(std::size_t slot) {
     const Start& start = stage_.slots.at(slot);
     std::vector<std::int32_t> numbers{static_cast<std::int32_t>(start.cuts.size())};
     numbers.insert(numbers.end(), start.cuts.begin(), start.cuts.end());
@@ -186,13 +188,7 @@ class StageBinding {
     stage_.slots.at(slot) = std::move(start);
   }
 
-  void write(In<double, 1> state, In<double, 1> noise, const std::string& path) {
-    require(state.size() == static_cast<std::size_t>(states_) && noise.size() == places_,
-            "state and noise fit");
-    stage_.write(state.data(), noise.data(), path);
-  }
-
-  nb::dict take_statistics() {
+  nb::typed<nb::dict, nb::str, double> take_statistics() {
     const Statistics sum = stage_.take_statistics();
     nb::dict named;
     named["solves"] = sum.solves;
@@ -201,14 +197,14 @@ class StageBinding {
     named["retries"] = sum.retries;
     named["solver_s"] = static_cast<double>(sum.run_ns) * 1e-9;
     named["unit_s"] = static_cast<double>(sum.unit_ns) * 1e-9;
-    return named;
+    return nb::borrow<nb::typed<nb::dict, nb::str, double>>(named);
   }
 
   /// (unit, row, status, words) of the first unit that failed in the last batch, or None.
-  nb::object take_failure() {
+  std::optional<std::tuple<int, int, std::string, std::string>> take_failure() {
     const Failure failure = stage_.take_failure();
-    if (failure.unit < 0) return nb::none();
-    return nb::make_tuple(failure.unit, failure.row, name_of(failure.status), failure.words);
+    if (failure.unit < 0) return std::nullopt;
+    return std::tuple{failure.unit, failure.row, std::string(name_of(failure.status)), failure.words};
   }
 
  private:
@@ -304,18 +300,19 @@ void aggregate(In<double, 2> weights, In<double, 2> values, In<double, 3> slopes
   }
 }
 
-/// The values of all cuts at all states: states x cuts.
+/// The values of all cuts, as wide as `cut_width`, at all states: states x cuts.
 void evaluate(In<double, 2> cuts, In<double, 2> states, Out<double, 2> out) {
   const std::size_t count = cuts.shape(0), width = cuts.shape(1);
-  require(width == states.shape(1) + 1 && out.shape(0) == states.shape(0) && out.shape(1) == count,
+  require(width == cut_width(static_cast<int>(states.shape(1))) && out.shape(0) == states.shape(0) &&
+              out.shape(1) == count,
           "arrays of one shape");
   const nb::gil_scoped_release released;
-  Cuts pool(static_cast<int>(width) - 1);
+  Cuts pool(static_cast<int>(states.shape(1)));
   pool.add_block(cuts.data(), count);
   pool.extend(std::vector<std::int32_t>(count, 0));
   const double zero = 0;
   for (std::size_t s = 0; s < states.shape(0); ++s) {
-    pool.violations(states.data() + s * (width - 1), &zero, out.data() + s * count);
+    pool.violations(states.data() + s * states.shape(1), &zero, out.data() + s * count);
   }
 }
 
@@ -328,26 +325,25 @@ NB_MODULE(_lp, m) {
       .def(nb::init<int>(), "threads"_a)
       .def_prop_ro("threads", &Workers::threads);
   nb::class_<StageBinding>(m, "Stage", "One programme, its cuts, and an instance of it per thread.")
-      .def(nb::init<std::shared_ptr<Workers>, nb::dict, nb::dict>(), "workers"_a, "program"_a, "shape"_a)
+      .def(nb::init<std::shared_ptr<Workers>, StageBinding::Named, StageBinding::Named>(), "workers"_a,
+           "program"_a, "shape"_a)
       .def("step", &StageBinding::step, "states"_a, "table"_a, "rows"_a, "starts"_a, "saves"_a, "iteration"_a,
            "columns"_a, "duals"_a, "costs"_a, "objectives"_a, "outgoing"_a, "column_values"_a, "row_duals"_a)
       .def("trial", &StageBinding::trial, "states"_a, "table"_a, "tour"_a, "firsts"_a, "starts"_a,
            "iteration"_a, "values"_a, "slopes"_a)
       .def("add_block", &StageBinding::add_block, "block"_a)
       .def("extend_cuts", &StageBinding::extend_cuts, "families"_a)
-      .def("truncate_cuts", &StageBinding::truncate_cuts, "count"_a)
       .def("activate", &StageBinding::activate, "active"_a)
       .def("add_mixture", &StageBinding::add_mixture, "weights"_a)
-      .def("truncate_mixtures", &StageBinding::truncate_mixtures, "count"_a)
       .def("active", &StageBinding::active)
       .def("tight_in", &StageBinding::tight_in)
       .def("set_tight_in", &StageBinding::set_tight_in, "marks"_a)
       .def("resize_slots", &StageBinding::resize_slots, "count"_a)
       .def("get_slot", &StageBinding::get_slot, "slot"_a)
       .def("set_slot", &StageBinding::set_slot, "slot"_a, "numbers"_a)
-      .def("write", &StageBinding::write, "state"_a, "noise"_a, "path"_a)
       .def("take_statistics", &StageBinding::take_statistics)
       .def("take_failure", &StageBinding::take_failure);
   m.def("aggregate", &aggregate, "weights"_a, "values"_a, "slopes"_a, "states"_a, "cuts"_a);
+  m.def("cut_width", &cut_width, "states"_a);
   m.def("evaluate", &evaluate, "cuts"_a, "states"_a, "out"_a);
 }

@@ -240,7 +240,7 @@ class WorkerError(CobreError):
 
 
 class InvalidProblem(CobreError):
-    """A problem is not well formed. ``findings`` has all that is wrong with it, one sentence each."""
+    """A problem, or how it is to be solved, is not well formed. ``findings`` has all that is wrong."""
 
     def __init__(self, findings: Sequence[str]) -> None:
         super().__init__(tuple(findings))
@@ -249,7 +249,7 @@ class InvalidProblem(CobreError):
     def __str__(self) -> str:
         count = len(self.findings)
         lines = "".join(f"\n  - {finding}" for finding in self.findings)
-        return f"the problem cannot be solved as it stands; {count} finding{'s'[: count != 1]}:{lines}"
+        return f"this cannot be solved as it stands; {count} finding{'s'[: count != 1]}:{lines}"
 
 
 class SolveError(CobreError):
@@ -306,7 +306,7 @@ _SOLVE_ADVICE = {
 
 
 class PolicyFileError(CobreError):
-    """A file is not a policy that can be used here. ``path`` is the file, ``reason`` what is wrong with it."""
+    """A file is not a policy that can be used here: ``path`` says which file, ``reason`` why."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)

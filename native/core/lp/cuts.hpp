@@ -17,16 +17,20 @@ struct Cut {
   int family;
 };
 
+/// How many numbers a cut takes: intercept, slopes, and zeros up to a whole number of vectors.
+constexpr std::size_t cut_width(int states) {
+  constexpr std::size_t lanes = 8;
+  return (static_cast<std::size_t>(states) + lanes) / lanes * lanes;
+}
+
 class Cuts {
  public:
-  explicit Cuts(int states) : width_(static_cast<std::size_t>(states) + 1) {}
+  explicit Cuts(int states) : states_(static_cast<std::size_t>(states)), width_(cut_width(states)) {}
 
-  /// Memory for further cuts, each `states + 1` numbers; must outlive this.
+  /// Memory for further cuts, each `cut_width` numbers; must outlive this.
   void add_block(const double* numbers, std::size_t capacity) { blocks_.push_back({numbers, capacity}); }
   /// The first so many are there to be used. They are all active, and of the families given.
   void extend(std::span<const std::int32_t> families);
-  /// Forget all beyond the first so many.
-  void truncate(std::size_t count);
   /// Look only at these from now on, in ascending order.
   void activate(std::vector<std::int32_t> active) { active_ = std::move(active); }
 
@@ -42,7 +46,8 @@ class Cuts {
     const double* numbers;
     std::size_t capacity;
   };
-  std::size_t width_;
+  std::size_t states_, width_;
+  bool one_family_ = true;
   std::vector<Block> blocks_;
   std::vector<const double*> rows_;
   std::vector<std::int32_t> families_;

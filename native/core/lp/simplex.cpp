@@ -34,6 +34,7 @@ void set_usual_options(Highs& highs) {
 }
 
 /// What to try when the usual way fails, each on top of the ones before.
+constexpr int other_means = 4;
 void set_other_means(Highs& highs, int means) {
   switch (means) {
     case 0:  // a clean basis
@@ -157,8 +158,7 @@ Status Simplex::solve() {
   Status verdict = run();
   if (verdict == Status::optimal) return verdict;
   spoiled_ = true;  // scaling and presolve leave traces
-  for (int other = 0; other < means; ++other) {
-    ++attempts_[static_cast<std::size_t>(other)];
+  for (int other = 0; other < other_means; ++other) {
     set_other_means(*highs_, other);
     forget();
     const Status status = run();
@@ -189,10 +189,6 @@ Basis Simplex::basis() const {
 
 bool Simplex::row_is_basic(int row) const {
   return highs_->getBasis().row_status[static_cast<std::size_t>(row)] == HighsBasisStatus::kBasic;
-}
-
-void Simplex::write(const std::string& path) const {
-  if (highs_->writeModel(path) == HighsStatus::kError) throw std::runtime_error("cannot write " + path);
 }
 
 std::string library_version() { return Highs().version(); }

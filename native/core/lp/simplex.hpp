@@ -6,7 +6,6 @@
 // random numbers from a generator that only this re-seeds.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -69,11 +68,6 @@ class Simplex {
   [[nodiscard]] bool row_is_basic(int row) const;
   [[nodiscard]] int iterations() const noexcept { return iterations_; }
   [[nodiscard]] std::string words() const { return words_; }
-  /// How often each of the other means was tried since the beginning.
-  static constexpr int means = 4;
-  [[nodiscard]] const std::array<std::int64_t, means>& attempts() const noexcept { return attempts_; }
-
-  void write(const std::string& path) const;
 
  private:
   Status run();
@@ -83,7 +77,6 @@ class Simplex {
   int iterations_ = 0;  // of the last solve
   bool spoiled_ = false;
   std::string words_;
-  std::array<std::int64_t, means> attempts_{};
 };
 
 /// The version of the library that solves, and of the headers that this was compiled with.

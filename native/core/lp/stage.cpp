@@ -58,7 +58,8 @@ Stage::Stage(Program program, Shape shape, int threads)
   // A value that follows is in units of the scaled cost, so its column's scale is 1 / cost_scale.
   for (int family = 0; family < shape_.families; ++family) {
     program_.cost.push_back(family == 0 ? shape_.discount : 0.0);
-    program_.column_lower.push_back(scaled(shape_.value_bound, shape_.cost_scale));
+    // What a mixture of families is worth has a bound, and costs; each of them has and does neither.
+    program_.column_lower.push_back(family == 0 ? scaled(shape_.value_bound, shape_.cost_scale) : -infinity);
     program_.column_upper.push_back(infinity);
     program_.starts.push_back(program_.starts.back());
     shape_.column_scale.push_back(1.0 / shape_.cost_scale);
@@ -69,11 +70,6 @@ Stage::Stage(Program program, Shape shape, int threads)
 void Stage::extend_cuts(std::span<const std::int32_t> families) {
   cuts.extend(families);
   tight_in.resize(cuts.count(), 0);
-}
-
-void Stage::truncate_cuts(std::size_t count) {
-  cuts.truncate(count);
-  tight_in.resize(cuts.count());
 }
 
 Instance& Stage::instance(int worker) {
@@ -232,6 +228,7 @@ bool Instance::add_violated() {
   violations_.resize(active.size());
   stage_.cuts.violations(outgoing_.data(), values_.data(), violations_.data());
   for (std::size_t i = 0; i < active.size(); ++i) {
+    if (violations_[i] <= 0) continue;  // most of them
     const std::int32_t cut = active[i];
     if (carries_[at(cut)] == 0) consider(violations_[i], values_[at(stage_.cuts[at(cut)].family)], cut);
   }
@@ -389,13 +386,6 @@ void Stage::trial(int worker, int unit, const Trial& trial) {
     instance.slopes(trial.slopes + (u * count + at(row)) * states);
   }
   instance.statistics.unit_ns += now_ns() - begun;
-}
-
-void Stage::write(const double* state, const double* noise, const std::string& path) {
-  Instance instance(*this);
-  instance.begin(state, nullptr);
-  static_cast<void>(instance.solve(noise, -1));  // with the cuts that it comes to; it fails
-  instance.write(path);
 }
 
 Statistics Stage::take_statistics() {

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -89,7 +88,6 @@ class Instance {
   [[nodiscard]] double row_dual(int row) const;
   [[nodiscard]] Start start() const;
   [[nodiscard]] std::string words() const { return simplex_.words(); }
-  void write(const std::string& path) const { simplex_.write(path); }
 
   Statistics statistics;
 
@@ -148,8 +146,6 @@ class Stage {
   };
   void trial(int worker, int unit, const Trial& trial);
 
-  void write(const double* state, const double* noise, const std::string& path);
-
   [[nodiscard]] int columns() const noexcept { return program_.columns; }
   [[nodiscard]] int rows() const noexcept { return program_.rows; }
   [[nodiscard]] Statistics take_statistics();
@@ -158,7 +154,6 @@ class Stage {
 
   // The rest is for one thread at a time, while nothing is being solved.
   void extend_cuts(std::span<const std::int32_t> families);
-  void truncate_cuts(std::size_t count);
   Cuts cuts;
   std::vector<std::vector<double>> mixtures;  // weights of the families from 1 on
   std::vector<Start> slots;

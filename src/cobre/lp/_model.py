@@ -55,7 +55,7 @@ def highs_of(program: LinearProgram) -> Any:
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_ = program.matrix.starts, program.matrix.rows
     lp.a_matrix_.value_ = program.matrix.values
-    highs = highspy.Highs()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", False)
     highs.passModel(lp)
     for names, pass_name in (

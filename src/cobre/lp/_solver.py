@@ -26,8 +26,8 @@ except ImportError as exc:
 
 if _lp.HIGHS_LIBRARY != _lp.HIGHS_HEADERS:
     raise ImportError(
-        f"cobre was built for HiGHS {_lp.HIGHS_HEADERS}, but the process has loaded {_lp.HIGHS_LIBRARY}; install "
-        f"highspy=={_lp.HIGHS_HEADERS}, and import cobre before packages that bring a HiGHS of their own"
+        f"cobre was built for HiGHS {_lp.HIGHS_HEADERS}, but the process has loaded {_lp.HIGHS_LIBRARY}; "
+        f"install highspy=={_lp.HIGHS_HEADERS}, and import cobre before what brings a HiGHS of its own"
     )
 
 HIGHS_VERSION: str = _lp.HIGHS_LIBRARY
@@ -75,8 +75,8 @@ class Workers:
 class StageSolver:
     """One programme with its realisations, its cuts, and stored starts.
 
-    ``native`` has what needs no more than a call: cuts (`add_block`, `extend_cuts`, `activate`, ...) and starts
-    (`resize_slots`, `get_slot`, `set_slot`).
+    ``native`` has what needs no more than a call: cuts (``add_block``, ``extend_cuts``, ``activate``) and
+    starts (``resize_slots``, ``get_slot``, ``set_slot``).
 
     Args:
         workers: the threads that solve.
@@ -218,15 +218,25 @@ class StageSolver:
         self._require_solutions()
         return values, slopes
 
-    def write_mps(self, path: str, state: Floats, noise: Floats) -> None:
-        """Save the programme for a state and a realisation, with the cuts that it comes to."""
-        self.native.write(state, noise, path)
-
     def _require_solutions(self) -> None:
         failure = self.native.take_failure()
         if failure is not None:
             unit, row, status, words = failure
             raise SolveFailure(unit, row, words if status == "failed" else status)
+
+
+def heights(cuts: Floats, states: Floats) -> Floats:
+    """Return the values of cuts, each an intercept and slopes, at states: states by cuts."""
+    out = np.empty((len(states), len(cuts)))
+    _lp.evaluate(padded(cuts), np.ascontiguousarray(states), out)
+    return out
+
+
+def padded(cuts: Floats) -> Floats:
+    """Return cuts as the solver takes them: with zeros at the end, to whole vectors."""
+    wide = np.zeros((len(cuts), _lp.cut_width(cuts.shape[1] - 1)))
+    wide[:, : cuts.shape[1]] = cuts
+    return wide
 
 
 def _ints(numbers: list[int]) -> Ints:

@@ -7,6 +7,7 @@ random numbers.
 from cobre.errors import InvalidProblem, PolicyFileError, SolveError
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.sddp._checkpoint import Checkpoint
+from cobre.sddp._engine import Statistics
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
@@ -17,12 +18,12 @@ from cobre.sddp.events import (
     TrainingStarted,
 )
 from cobre.sddp.listeners import JsonLines, ProgressBar
-from cobre.sddp.modeling import StageModel
-from cobre.sddp.policy import Policy
+from cobre.sddp.modeling import StageModel, stage, stages
+from cobre.sddp.policy import NodeCutArrays, Policy, Value
 from cobre.sddp.problem import MultistageProblem, Node
 from cobre.sddp.risk import AVaR, EAVaR, Expectation, Mixture, RiskMeasure, WorstCase
-from cobre.sddp.sampling import Given, InSample, OutOfSample, Sampling
-from cobre.sddp.selection import Domination, Level1, LimitedMemoryLevel1, Selection
+from cobre.sddp.sampling import Draw, Given, InSample, OutOfSample, Sample, Sampling
+from cobre.sddp.selection import Domination, Level1, LimitedMemoryLevel1, NodeCuts, Selection
 from cobre.sddp.simulation import SimulationResult, simulate
 from cobre.sddp.stopping import (
     AllOf,
@@ -30,6 +31,8 @@ from cobre.sddp.stopping import (
     BoundStalling,
     Estimate,
     IterationLimit,
+    Progress,
+    SimulationRecord,
     SimulationStopping,
     Statistical,
     StoppingRule,
@@ -45,6 +48,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointWritten",
     "Domination",
+    "Draw",
     "EAVaR",
     "Estimate",
     "Event",
@@ -62,27 +66,36 @@ __all__ = [
     "Mixture",
     "MultistageProblem",
     "Node",
+    "NodeCutArrays",
+    "NodeCuts",
     "Noise",
     "OutOfSample",
     "Policy",
     "PolicyFileError",
+    "Progress",
     "ProgressBar",
     "RiskMeasure",
+    "Sample",
     "Sampling",
     "Selection",
     "SimulationProgress",
+    "SimulationRecord",
     "SimulationResult",
     "SimulationStopping",
     "SolveError",
     "SparseMatrix",
     "StageModel",
     "Statistical",
+    "Statistics",
     "StoppingRule",
     "TimeLimit",
     "TrainingFinished",
     "TrainingResult",
     "TrainingStarted",
+    "Value",
     "WorstCase",
     "simulate",
+    "stage",
+    "stages",
     "train",
 ]

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre import _lp
 from cobre.lp._program import Floats, Ints
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths
+
+#: In place of a node, where a trajectory has ended before.
+ENDED = -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,15 +22,12 @@ class Trials:
     """The nodes and outgoing states that all trajectories, of all ranks, have visited.
 
     Attributes:
-        nodes: steps by trajectories. Step 0 is the beginning; -2 where a trajectory has ended before.
+        nodes: steps by trajectories. Step 0 is the beginning; `ENDED` after a trajectory's end.
         states: steps by trajectories by states.
     """
 
     nodes: Ints
     states: Floats
-
-
-ENDED = -2
 
 
 def trials_of(nodes: Ints, states: Floats) -> Trials:
@@ -36,17 +37,8 @@ def trials_of(nodes: Ints, states: Floats) -> Trials:
     return Trials(shifted, states)
 
 
-@dataclass(frozen=True, eq=False)
-class _Unit:
-    """A trial state, as first met: by which trajectory, at which step."""
-
-    node: int
-    trajectory: int
-    step: int
-
-
-def make_cuts(engine: Engine, trials: Trials, paths: Paths, iteration: int) -> tuple[float, int]:
-    """Go back over all steps, adding cuts; return the bound and how many cuts were added.
+class BackwardPass:
+    """Cuts for all trial states. Each rank makes those of its own trajectories.
 
     Args:
         engine: the problem and its cuts.
@@ -54,105 +46,114 @@ def make_cuts(engine: Engine, trials: Trials, paths: Paths, iteration: int) -> t
         paths: of this rank's trajectories: where the solves of its trial states begin.
         iteration: the number of this iteration.
     """
-    added = 0
-    bound = np.nan
-    for step in reversed(range(len(trials.nodes))):
-        for node, units in _by_node(engine, trials, step):
-            cuts, weights = _worth(engine, node, units, trials, paths, iteration)
-            whole = _gathered(engine, units, cuts, weights)
-            if node == Engine.ROOT:
-                bound = _value_at(whole[0][0], engine.initial)
-            else:
-                added += _add(engine, node, *whole, iteration)
-    return bound, added
 
+    def __init__(self, engine: Engine, trials: Trials, paths: Paths, iteration: int) -> None:
+        self._engine, self._trials, self._paths, self._iteration = engine, trials, paths, iteration
+        self._block = engine.block(trials.nodes.shape[1])
 
-def _by_node(engine: Engine, trials: Trials, step: int) -> Iterator[tuple[int, list[_Unit]]]:
-    """The trial states of a step whose node has children, equal ones once."""
-    groups: dict[int, dict[bytes, _Unit]] = {}
-    for trajectory, node in enumerate(trials.nodes[step].tolist()):
-        if node != ENDED and engine.outcomes[node].children:
-            key = trials.states[step, trajectory].tobytes()
-            groups.setdefault(node, {}).setdefault(key, _Unit(node, trajectory, step))
-    for node in sorted(groups):
-        yield node, list(groups[node].values())
+    def run(self) -> tuple[float, int]:
+        """Go back over all steps, adding cuts; return the bound and the number of cuts. A collective."""
+        engine, added, bound = self._engine, 0, np.nan
+        for step in reversed(range(len(self._trials.nodes))):
+            for node, units in self._units(step):
+                if node == Engine.ROOT:
+                    cuts, _ = self._gathered(units, *self._single_cuts(node, step, units))
+                    bound = _value_at(cuts[0], engine.initial)
+                else:
+                    added += self._add_cuts(node, step, units)
+        return bound, added
 
+    def _add_cuts(self, node: int, step: int, units: list[int]) -> int:
+        pool, outcomes = self._engine.pools[node], self._engine.families(node) - 1
+        if outcomes:
+            cuts, weights = self._gathered(units, *self._cuts_by_outcome(node, step, units))
+            pool.add_mixtures(list(weights))
+            cuts = cuts.reshape(-1, self._engine.states + 1)
+            families = np.tile(np.arange(1, outcomes + 1, dtype=np.int32), len(units))
+        else:
+            cuts, _ = self._gathered(units, *self._single_cuts(node, step, units))
+            families = np.zeros(len(cuts), np.int32)
+        pool.append(cuts, families, self._iteration)
+        return len(cuts)
 
-def _worth(
-    engine: Engine, node: int, units: list[_Unit], trials: Trials, paths: Paths, iteration: int
-) -> tuple[Floats, Floats]:
-    """Cuts of this rank's units, and the weights of their outcomes."""
-    block = engine.block(trials.nodes.shape[1])
-    own = [unit for unit in units if unit.trajectory in block]
-    outcomes = engine.outcomes[node]
-    count = len(outcomes.probabilities)
-    states = np.array([trials.states[unit.step, unit.trajectory] for unit in own]).reshape(
-        len(own), engine.states
-    )
-    values = np.zeros((len(own), count))  # the end, if there is one, is worth nothing
-    slopes = np.zeros((len(own), count, engine.states))
-    done = 0
-    for child in outcomes.children:
-        solver = engine.solvers[child]
-        firsts = np.full(len(own), -1, np.int32)
-        starts = np.full(len(own), engine.anchor_slot(child), np.int32)
-        for i, unit in enumerate(own):
-            mine = unit.trajectory - block.start
-            if unit.step < len(paths.nodes) and paths.nodes[unit.step, mine] == child:
-                starts[i] = paths.slots[unit.step, mine]
-                row = paths.rows[unit.step, mine]
-                firsts[i] = row if row < len(solver.tour) else -1
-        end = done + len(solver.tour)
-        if own:
-            with engine.naming_failures(child, states, solver.table):
-                values[:, done:end], slopes[:, done:end] = solver.trial(
-                    states, firsts, starts, iteration=iteration
-                )
-        done = end
-    weights = np.zeros_like(values)
-    if own:
-        weights = np.ascontiguousarray(engine.risks[node].weights(values, outcomes.probabilities))
-    if engine.method.cuts == "multi" and node != Engine.ROOT:
-        each = count - outcomes.ends
-        cuts = np.empty((len(own) * each, engine.states + 1))
-        ones = np.ones((len(own) * each, 1))
+    def _units(self, step: int) -> Iterator[tuple[int, list[int]]]:
+        """The trial states of a step whose node has children: equal ones once, by their first trajectory."""
+        groups: dict[int, dict[bytes, int]] = {}
+        for trajectory, node in enumerate(self._trials.nodes[step].tolist()):
+            if node != ENDED and self._engine.outcomes[node].children:
+                key = self._trials.states[step, trajectory].tobytes()
+                groups.setdefault(node, {}).setdefault(key, trajectory)
+        for node in sorted(groups):
+            yield node, list(groups[node].values())
+
+    def _single_cuts(self, node: int, step: int, units: list[int]) -> tuple[Floats, Floats]:
+        states, values, slopes = self._worth(node, step, units)
+        cuts = np.empty((len(states), self._engine.states + 1))
+        _lp.aggregate(self._weights(node, values), values, slopes, states, cuts)
+        return cuts, np.empty((len(states), 0))
+
+    def _cuts_by_outcome(self, node: int, step: int, units: list[int]) -> tuple[Floats, Floats]:
+        states, values, slopes = self._worth(node, step, units)
+        each = self._engine.families(node) - 1  # the end needs no cut: it is worth nothing
+        cuts = np.empty((len(states) * each, self._engine.states + 1))
         _lp.aggregate(
-            ones,
+            np.ones((len(cuts), 1)),
             np.ascontiguousarray(values[:, :each]).reshape(-1, 1),
-            np.ascontiguousarray(slopes[:, :each]).reshape(-1, 1, engine.states),
+            np.ascontiguousarray(slopes[:, :each]).reshape(len(states) * each, 1, self._engine.states),
             np.repeat(states, each, axis=0),
             cuts,
         )
-        return cuts.reshape(len(own), each * (engine.states + 1)), np.ascontiguousarray(weights[:, :each])
-    cuts = np.empty((len(own), engine.states + 1))
-    _lp.aggregate(weights, values, slopes, states, cuts)
-    return cuts, np.empty((len(own), 0))
+        return cuts.reshape(len(states), each * (self._engine.states + 1)), self._weights(node, values)[
+            :, :each
+        ]
 
+    def _worth(self, node: int, step: int, units: list[int]) -> tuple[Floats, Floats, NDArray[np.float64]]:
+        """This rank's trial states among the units, and the values and slopes of all that may follow."""
+        engine, paths, outcomes = self._engine, self._paths, self._engine.outcomes[node]
+        own = np.array([unit for unit in units if unit in self._block], np.intp)
+        mine = own - self._block.start
+        states = np.ascontiguousarray(self._trials.states[step, own])
+        values = np.zeros(
+            (len(own), len(outcomes.probabilities))
+        )  # the end, if there is one, is worth nothing
+        slopes = np.zeros((*values.shape, engine.states))
+        if not len(own):
+            return states, values, slopes
+        done = 0
+        for child in outcomes.children:
+            solver = engine.solvers[child]
+            starts = np.full(len(own), engine.anchor_slot(child), np.int32)
+            firsts = np.full(len(own), -1, np.int32)
+            if step < len(paths.nodes):
+                # Where the trajectory itself went on to this child, that solve's end is a good beginning.
+                went = np.flatnonzero(paths.nodes[step, mine] == child)
+                starts[went] = paths.slots[step, mine[went]]
+                rows = paths.rows[step, mine[went]]
+                firsts[went] = np.where(rows < len(solver.tour), rows, -1)
+            end = done + len(solver.tour)
+            with engine.naming_failures(child, states, solver.table):
+                values[:, done:end], slopes[:, done:end] = solver.trial(
+                    states, firsts, starts, iteration=self._iteration
+                )
+            done = end
+        return states, values, slopes
 
-def _gathered(engine: Engine, units: list[_Unit], cuts: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """The cuts and weights of all ranks' units, in the order of units."""
-    comm = engine.comm
-    trajectories = engine.method.trajectories
-    owned = [0] * comm.size
-    for unit in units:
-        owned[((unit.trajectory + 1) * comm.size - 1) // trajectories] += 1
-    width = cuts.shape[1] + weights.shape[1]
-    whole = np.empty((len(units), width))
-    own = np.ascontiguousarray(np.concatenate([cuts, weights], axis=1))
-    comm.allgatherv(own.reshape(-1), whole.reshape(-1), [count * width for count in owned])
-    return whole[:, : cuts.shape[1]], whole[:, cuts.shape[1] :]
+    def _weights(self, node: int, values: Floats) -> Floats:
+        if not len(values):
+            return np.empty_like(values)
+        weights = self._engine.risks[node].weights(values, self._engine.outcomes[node].probabilities)
+        return np.ascontiguousarray(weights)
 
-
-def _add(engine: Engine, node: int, cuts: Floats, weights: Floats, iteration: int) -> int:
-    pool = engine.pools[node]
-    families = engine.families(node)
-    if families > 1:
-        pool.add_mixtures(list(weights))
-        rows = cuts.reshape(-1, engine.states + 1)
-        pool.append(rows, np.tile(np.arange(1, families, dtype=np.int32), len(cuts)), iteration)
-        return len(rows)
-    pool.append(cuts, np.zeros(len(cuts), np.int32), iteration)
-    return len(cuts)
+    def _gathered(self, units: list[int], cuts: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """The cuts and weights of all ranks' units, in the order of units."""
+        comm = self._engine.comm
+        blocks = [self._engine.block(self._trials.nodes.shape[1], rank) for rank in range(comm.size)]
+        width = cuts.shape[1] + weights.shape[1]
+        counts = [sum(unit in block for unit in units) * width for block in blocks]
+        whole = np.empty((len(units), width))
+        own = np.ascontiguousarray(np.concatenate([cuts, weights], axis=1))
+        comm.allgatherv(own.reshape(-1), whole.reshape(-1), counts)
+        return whole[:, : cuts.shape[1]], whole[:, cuts.shape[1] :]
 
 
 def _value_at(cut: Floats, state: Floats) -> float:

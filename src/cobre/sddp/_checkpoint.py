@@ -172,12 +172,13 @@ def _require_the_same(path: str | Path, policy: Policy, engine: Engine) -> None:
     differing = [
         f"{name} was {policy.method.get(name)!r}, and is {now[name]!r}"
         for name in now
-        if policy.method.get(name) != now[name]
+        if name != "highs" and policy.method.get(name) != now[name]
     ]
     if differing:
         raise PolicyFileError(
             str(path), "it was written by a run that was set up differently: " + "; ".join(differing)
         )
+    policy.warn_of_another_solver()
 
 
 def _history(saved: Mapping[str, Any]) -> History:

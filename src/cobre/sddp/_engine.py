@@ -18,10 +18,9 @@ from cobre.lp import LinearProgram, SparseMatrix
 from cobre.lp._model import highs_of, realized
 from cobre.lp._program import Floats, Ints
 from cobre.lp._solver import SolveFailure, StageSolver, States, Workers
-from cobre.sddp._graph import Outcomes, depth_of, outcomes_of
+from cobre.sddp._graph import depth_of, outcomes
 from cobre.sddp._method import Method
 from cobre.sddp._pool import CutPool
-from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.problem import ROOT, MultistageProblem
 
 
@@ -43,12 +42,13 @@ class Engine:
     #: The number of the beginning among the nodes.
     ROOT = -1
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         problem: MultistageProblem,
         method: Method,
         comm: BackendCommunicator,
         *,
+        value_bounds: Floats,
         threads: int = 1,
         folder: Path | None = None,
     ) -> None:
@@ -56,9 +56,9 @@ class Engine:
         self.folder = folder or Path()
         self.sign = 1.0 if problem.sense == "min" else -1.0
         self.depth = depth_of(problem, method.depth)
-        self.value_bounds = value_bounds(problem)
+        self.value_bounds = value_bounds
         self.discounts = np.array([node.discount for node in problem.nodes])
-        self.outcomes: list[Outcomes] = [outcomes_of(problem, name) for name in (*problem.index, ROOT)]
+        self.outcomes = outcomes(problem)
         self.risks = [method.risk_at(name) for name in (*problem.index, ROOT)]
         number = {state: i for i, state in enumerate(problem.states)}
         self.initial = np.array(
@@ -76,11 +76,11 @@ class Engine:
                     {number[state]: column for state, column in node.outgoing.items()},
                 ),
                 sign=self.sign,
-                discount=node.discount if outcomes.children else 0.0,
-                value_bound=bound if outcomes.children else 0.0,
+                discount=node.discount if follows.children else 0.0,
+                value_bound=bound if follows.children else 0.0,
                 families=self.families(i),
             )
-            for i, (node, outcomes, bound) in enumerate(
+            for i, (node, follows, bound) in enumerate(
                 zip(problem.nodes, self.outcomes, self.value_bounds, strict=False)
             )
         ]
@@ -103,9 +103,7 @@ class Engine:
 
     def families(self, node: int) -> int:
         """How many values follow a node: one, and for multi cut also one per outcome."""
-        outcomes = self.outcomes[node]
-        count = len(outcomes.probabilities) - outcomes.ends
-        return 1 + (count if self.method.cuts == "multi" else 0)
+        return 1 + (self.outcomes[node].count if self.method.cuts == "multi" else 0)
 
     def block(self, count: int, rank: int | None = None) -> range:
         """Return the part of ``count`` things that is a rank's, this one's unless given."""
@@ -191,7 +189,7 @@ class Engine:
             matrix=SparseMatrix.from_entries((first + added, follows + families), rows, columns, numbers),
             row_lower=np.concatenate([program.row_lower, cuts[:, 0], np.zeros(len(pool.mixtures))]),
             row_upper=np.concatenate([program.row_upper, np.full(added, np.inf)]),
-            column_lower=np.concatenate([lower, np.full(families, self.value_bounds[node])]),
+            column_lower=np.concatenate([lower, [self.value_bounds[node]], np.full(families - 1, -np.inf)]),
             column_upper=np.concatenate([upper, np.full(families, np.inf)]),
             column_names=(*program.column_names, *(f"value_{f}" for f in range(families))),
             row_names=(*program.row_names, *(f"cut_{i}" for i in range(added))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class Outcomes:
     Attributes:
         children: the nodes, by number.
         child_probabilities: of each child.
-        probabilities: of each realisation of each child, in that order; last that of the end, if there is one.
+        probabilities: of each realisation of each child, in that order; last that of the end, if any.
         ends: whether all may end here although there are children.
     """
 
@@ -29,9 +30,23 @@ class Outcomes:
     probabilities: Floats
     ends: bool
 
+    @property
+    def count(self) -> int:
+        """How many there are, without the end."""
+        return len(self.probabilities) - self.ends
 
-def outcomes_of(problem: MultistageProblem, name: str) -> Outcomes:
-    """Return what may follow a node, or the beginning."""
+
+_KNOWN: WeakKeyDictionary[MultistageProblem, list[Outcomes]] = WeakKeyDictionary()
+
+
+def outcomes(problem: MultistageProblem) -> list[Outcomes]:
+    """Return what may follow each node, and last, so that it is number -1, the beginning."""
+    if problem not in _KNOWN:
+        _KNOWN[problem] = [_outcomes(problem, name) for name in (*problem.index, ROOT)]
+    return _KNOWN[problem]
+
+
+def _outcomes(problem: MultistageProblem, name: str) -> Outcomes:
     ways = problem.children(name)
     children = tuple(problem.index[child] for child in ways)
     parts = [
@@ -61,7 +76,7 @@ def longest_path(problem: MultistageProblem) -> int | None:
 
 
 def depth_of(problem: MultistageProblem, depth: int | None) -> int:
-    """How many nodes trajectories visit at most: as asked, to the end, or until little is left that counts."""
+    """How many nodes trajectories visit at most: as asked, to the end, or until little is left."""
     longest = longest_path(problem)
     if depth is not None:
         return depth if longest is None else min(depth, longest)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from cobre.comm import BackendCommunicator, LocalConfig, create_communicator, run_ranks
+from cobre.errors import InvalidProblem, PolicyFileError, SolveError, WorkerError
 from cobre.sddp._relay import Address, Relay, connect
 from cobre.sddp.events import Listener
 
-Result = TypeVar("Result")
-Run = Callable[[BackendCommunicator, Sequence[Listener]], Result]
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class Run(Protocol[Result_co]):
+    """Something to be done by all ranks together. It is sent to processes, so it can be pickled."""
+
+    def __call__(self, comm: BackendCommunicator, listeners: Sequence[Listener]) -> Callable[[], Result_co]:
+        """Do it, and return what makes the result of it: large, and not every rank has a use for it."""
 
 
 def on_ranks(
-    run: Run[Result],
+    run: Run[Result_co],
     comm: BackendCommunicator | None,
     num_workers: int | None,
     backend: str,
     listeners: Sequence[Listener],
-) -> Result:
+) -> Result_co:
     """Call ``run(comm, listeners)`` where it is to take place; return the result of rank 0.
 
     Listeners are called in this process, wherever rank 0 is.
@@ -27,18 +34,29 @@ def on_ranks(
     if comm is not None and num_workers is not None:
         raise ValueError("give comm, to use ranks that are there, or num_workers, to start some; not both")
     if comm is not None:
-        return run(comm, listeners)
+        return run(comm, listeners)()
     if num_workers is None:
         with create_communicator(LocalConfig()) as alone:
-            return run(alone, listeners)
+            return run(alone, listeners)()
+    try:
+        return _on_workers(run, num_workers, backend, listeners)
+    except WorkerError as exc:
+        if isinstance(exc.inner, InvalidProblem | SolveError | PolicyFileError):
+            raise exc.inner from None  # as it would be without workers; its note tells the rank
+        raise
+
+
+def _on_workers(
+    run: Run[Result_co], num_workers: int, backend: str, listeners: Sequence[Listener]
+) -> Result_co:
     with Relay(listeners) as relay:
-        results = run_ranks(_on_a_rank, num_workers, backend=backend, args=(run, relay.address))
-    return results[0]
+        result: Result_co = run_ranks(_on_a_rank, num_workers, backend=backend, args=(run, relay.address))[0]
+    return result
 
 
-def _on_a_rank(comm: BackendCommunicator, run: Run[Result], address: Address | None) -> Result | None:
+def _on_a_rank(comm: BackendCommunicator, run: Run[Result_co], address: Address | None) -> Result_co | None:
     if comm.rank != 0:
         run(comm, ())
         return None
     with connect(address) as sender:
-        return run(comm, () if address is None else (sender,))
+        return run(comm, () if address is None else (sender,))()

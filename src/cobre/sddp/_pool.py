@@ -1,7 +1,7 @@
 """The cuts of one node, once per machine.
 
-Memory comes in blocks that all ranks of a machine share, so a cut is stored once per machine, whatever the number
-of ranks and threads. Blocks are never moved: solvers refer to them.
+Memory comes in blocks that all ranks of a machine share, so a cut is stored once per machine, whatever the
+number of ranks and threads. Blocks are never moved: solvers refer to them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cobre import _lp
 from cobre.comm import BackendCommunicator, SharedRegion
 from cobre.lp._program import Floats, Ints
 from cobre.lp._solver import StageSolver
@@ -27,12 +28,13 @@ class _Block(NamedTuple):
 
 
 class CutPool:
-    """Cuts: rows of an intercept and one slope per state. Every rank makes the same calls in the same order."""
+    """Cuts: rows of an intercept and one slope per state. All ranks make the same calls in the same order."""
 
     def __init__(self, comm: BackendCommunicator, solver: StageSolver) -> None:
         self._comm = comm
         self._solver = solver
-        self._width = solver.states + 1
+        self._numbers = solver.states + 1
+        self._width = _lp.cut_width(solver.states)  # with zeros at the end
         self._open = ExitStack()
         self._blocks: list[_Block] = []
         #: Which value of what follows each cut bounds.
@@ -73,8 +75,8 @@ class CutPool:
     def rows(self, count: int | None = None) -> Floats:
         """Return a copy of the first cuts, of all unless a number is given."""
         count = len(self) if count is None else count
-        joined = np.concatenate([*(block.readable for block in self._blocks), np.empty((0, self._width))])
-        return joined[:count].copy()
+        parts = [block.readable[:, : self._numbers] for block in self._blocks]
+        return np.concatenate([*parts, np.empty((0, self._numbers))])[:count]
 
     def close(self) -> None:
         """Give the memory back."""
@@ -98,6 +100,7 @@ class CutPool:
             begin, end = max(first - before, 0), min(first + len(cuts) - before, len(block.readable))
             if begin < end:
                 if self._comm.is_leader:
-                    block.writable[begin:end] = cuts[begin + before - first : end + before - first]
+                    part = cuts[begin + before - first : end + before - first]
+                    block.writable[begin:end, : self._numbers] = part
                 block.region.fence()
             before += len(block.readable)

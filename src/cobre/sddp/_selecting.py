@@ -62,8 +62,7 @@ class Selecting:
 
     def _keep(self, node: int, iteration: int) -> np.ndarray:
         pool = self._engine.pools[node]
-        assert self.selection is not None
-        if not len(pool.active):
+        if self.selection is None or not len(pool.active):
             return np.empty(0, np.bool_)
         cuts = NodeCuts(
             iteration, pool.born, self.tight[node], pool.active, pool.families, pool.rows, self.visited[node]

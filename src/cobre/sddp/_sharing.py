@@ -34,13 +34,15 @@ class Sharing:
         depth, states = engine.depth, engine.states
         own = self._region.own.reshape(count, self._width)
         own[:] = 0.0
-        own[:, : (steps + 1) * states] = paths.states.transpose(1, 0, 2).reshape(count, -1)
+        own[:, : (steps + 1) * states] = paths.states.transpose(1, 0, 2).reshape(count, (steps + 1) * states)
         nodes = own[:, (depth + 1) * states : -1]
         nodes[:] = -1
         nodes[:, :steps] = paths.nodes.T
         own[:, -1] = paths.totals(engine.discounts)
         whole = self._region.publish().reshape(-1, self._width)
-        all_states = whole[:, : (depth + 1) * states].reshape(-1, depth + 1, states).transpose(1, 0, 2)
+        all_states = (
+            whole[:, : (depth + 1) * states].reshape(len(whole), depth + 1, states).transpose(1, 0, 2)
+        )
         all_nodes = whole[:, (depth + 1) * states : -1].T.astype(np.int32)
         return trials_of(all_nodes, all_states), whole[:, -1].copy()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,11 +10,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from cobre import _lp
 from cobre.errors import PolicyFileError
 from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import HIGHS_VERSION
+from cobre.lp._solver import HIGHS_VERSION, heights
 from cobre.sddp import _archive
+from cobre.sddp._graph import outcomes
 from cobre.sddp.problem import MultistageProblem, Sense
 
 
@@ -105,19 +106,19 @@ class Policy:
         """
         record = self.records[node]
         point = np.array([[state[name] for name in self.states]], np.float64)
-        rows = np.ascontiguousarray(record.cuts[record.active])
+        rows = record.cuts[record.active]
         families = record.families[record.active]
-        heights = np.empty((1, len(rows)))
-        _lp.evaluate(rows, point, heights)
+        at_point = heights(rows, point)[0]
         count = 1 + record.mixtures.shape[1]
-        best = np.full(count, self.value_bounds[node])
+        best = np.full(count, -np.inf)
+        best[0] = self.value_bounds[node]
         slopes = np.zeros((count, len(self.states)))
         for family in range(count):
             own = np.flatnonzero(families == family)
-            if own.size and heights[0, own].max() > best[family]:
-                highest = own[int(np.argmax(heights[0, own]))]
-                best[family], slopes[family] = heights[0, highest], rows[highest, 1:]
-        for mixture in record.mixtures:
+            if own.size and at_point[own].max() > best[family]:
+                highest = own[int(np.argmax(at_point[own]))]
+                best[family], slopes[family] = at_point[highest], rows[highest, 1:]
+        for mixture in record.mixtures:  # the first cuts of a node are of all its outcomes
             mixed = float(np.sum(mixture * best[1:]))
             if mixed > best[0]:
                 best[0], slopes[0] = mixed, np.sum(mixture[:, None] * slopes[1:], axis=0)
@@ -125,7 +126,7 @@ class Policy:
         return Value(self._sign * float(best[0]) + 0.0, dict(zip(self.states, signed.tolist(), strict=True)))
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file. The same policy gives the same bytes; a crash leaves the old file or the new."""
+        """Write it to a file, the same bytes for the same policy. A crash leaves the old file or the new."""
         _archive.write(path, self.header(), self.arrays())
 
     @classmethod
@@ -145,6 +146,11 @@ class Policy:
             return f"it has no node {missing[0]!r}"
         if self.sense != problem.sense:
             return f"it was trained for sense {self.sense!r}, the problem has {problem.sense!r}"
+        if self.method["cuts"] == "multi":
+            for name, follows in zip(problem.index, outcomes(problem), strict=False):
+                then, now = self.records[name].mixtures.shape[1], follows.count
+                if then != now:
+                    return f"its cuts are by outcome; node {name!r} had {then} outcomes, and has {now}"
         return None
 
     def header(self) -> dict[str, Any]:
@@ -226,5 +232,14 @@ class Policy:
 
     @property
     def of_another_solver(self) -> str | None:
-        """The version of HiGHS that it was trained with, if that is not the one here: bits may then differ."""
+        """The version of HiGHS that it was trained with, if that is another than here: bits may differ."""
         return None if self.method["highs"] == HIGHS_VERSION else str(self.method["highs"])
+
+    def warn_of_another_solver(self) -> None:
+        """Warn whoever uses it here, if bits may differ."""
+        if self.of_another_solver:
+            warnings.warn(
+                f"the policy was trained with HiGHS {self.of_another_solver}, and this is {HIGHS_VERSION}: "
+                "results are as good, but may differ in the last bits from those of the other",
+                stacklevel=2,
+            )

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from cobre.lp import Noise
 from cobre.lp._program import Floats, Ints
-from cobre.sddp._graph import outcomes_of
+from cobre.sddp._graph import outcomes
 from cobre.sddp.problem import ROOT, MultistageProblem
 from cobre.stochastic import uniforms
 
@@ -25,19 +25,30 @@ TRAINING, SIMULATION = 0, 1
 
 @dataclass(frozen=True)
 class Draw:
-    """Which trajectories to draw: ``count`` of them from number ``first`` on, of ``depth`` steps at most."""
+    """Which trajectories to draw.
+
+    Attributes:
+        seed: of the run.
+        iteration: from 1; 0 for a simulation after training.
+        first: the number of the first trajectory, from 0 in each iteration.
+        count: how many of them, from the first on.
+        total: how many there are in this iteration, on all ranks.
+        depth: how many steps they have at most.
+        purpose: what they are for: `TRAINING` or `SIMULATION`.
+    """
 
     seed: int
     iteration: int
     first: int
     count: int
+    total: int
     depth: int
     purpose: int = TRAINING
 
-    def uniforms(self, step: int) -> Floats:
-        """Return two uniform numbers per trajectory for a step, from 0."""
+    def uniforms(self) -> NDArray[np.float64]:
+        """Return two uniform numbers for each step of each trajectory: steps by trajectories by 2."""
         trajectories = np.arange(self.first, self.first + self.count)
-        return uniforms(self.seed, self.iteration, trajectories, step, self.purpose)
+        return uniforms(self.seed, self.iteration, trajectories, np.arange(self.depth)[:, None], self.purpose)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +69,11 @@ class Sample:
 class Sampling(ABC):
     """How to choose the ways of trajectories. Derive from this for a way of your own."""
 
+    @property
+    def natural_count(self) -> int | None:
+        """How many trajectories there are, if they are not drawn."""
+        return None
+
     @abstractmethod
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
         """Return the ways of the trajectories that ``draw`` asks for.
@@ -66,7 +82,7 @@ class Sampling(ABC):
         getting parts of the same whole.
         """
 
-    def findings(self, problem: MultistageProblem) -> list[str]:  # noqa: B027
+    def findings(self, problem: MultistageProblem) -> list[str]:
         """Tell what does not fit the problem, in words."""
         return []
 
@@ -128,10 +144,17 @@ class OutOfSample(Sampling):
 
     def spec(self) -> dict[str, Any]:
         """Return it in JSON's types."""
-        tables = {
-            name: [noise.table.tolist(), noise.probabilities.tolist()] for name, noise in self.noises.items()
+        noises = {
+            name: {
+                "places": [
+                    [target, list(at) if isinstance(at, tuple) else at] for target, at in noise.places
+                ],
+                "table": noise.table.tolist(),
+                "probabilities": noise.probabilities.tolist(),
+            }
+            for name, noise in self.noises.items()
         }
-        return {"type": "out_of_sample", "noises": tables}
+        return {"type": "out_of_sample", "noises": noises}
 
 
 class Given(Sampling):
@@ -148,25 +171,44 @@ class Given(Sampling):
     def __init__(self, sequences: Sequence[Sequence[tuple[str, int | ArrayLike]]]) -> None:
         self.sequences = [list(sequence) for sequence in sequences]
 
+    @property
+    def natural_count(self) -> int:
+        """How many sequences there are."""
+        return len(self.sequences)
+
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
         """Return the ways whose turn it is."""
         depth = min(draw.depth, max(map(len, self.sequences)))
         nodes = np.full((depth, draw.count), -1, np.int32)
         rows = np.zeros((depth, draw.count), np.int32)
-        tables = {number: [*node.noise.table] for number, node in enumerate(problem.nodes)}
-        turn = draw.iteration * draw.count if draw.purpose == TRAINING else 0
+        numbers, tables = self._numbered(problem)
+        turn = (draw.iteration - 1) * draw.total if draw.purpose == TRAINING else 0
         for i in range(draw.count):
-            sequence = self.sequences[(turn + draw.first + i) % len(self.sequences)]
-            for step, (name, realization) in enumerate(sequence[:depth]):
-                number = problem.index[name]
-                nodes[step, i] = number
-                if isinstance(realization, int | np.integer):
-                    rows[step, i] = realization
-                else:
-                    rows[step, i] = len(tables[number])
-                    tables[number].append(np.asarray(realization, np.float64))
+            which = (turn + draw.first + i) % len(self.sequences)
+            for step, (name, _) in enumerate(self.sequences[which][:depth]):
+                nodes[step, i] = problem.index[name]
+                rows[step, i] = numbers[which][step]
         stacked = {number: np.stack(series) for number, series in tables.items() if series}
         return Sample(nodes, rows, stacked)
+
+    def _numbered(self, problem: MultistageProblem) -> tuple[list[list[int]], dict[int, list[Floats]]]:
+        """The realisation of each step of each sequence, by number; and per node those that have one.
+
+        Given values come after the node's own, in the order of all sequences: a number means the same
+        whichever trajectories are asked for.
+        """
+        tables = {number: [*node.noise.table] for number, node in enumerate(problem.nodes)}
+        numbers: list[list[int]] = []
+        for sequence in self.sequences:
+            numbers.append([])
+            for name, realization in sequence:
+                if isinstance(realization, int | np.integer):
+                    numbers[-1].append(int(realization))
+                else:
+                    table = tables[problem.index[name]]
+                    numbers[-1].append(len(table))
+                    table.append(np.asarray(realization, np.float64))
+        return numbers, tables
 
     def findings(self, problem: MultistageProblem) -> list[str]:
         """Tell which sequences leave the graph or name realisations that are not there."""
@@ -201,13 +243,12 @@ class Given(Sampling):
 def _drawn(
     problem: MultistageProblem, draw: Draw, noises: Sequence[Noise], tables: Mapping[int, Floats]
 ) -> Sample:
-    ways = [outcomes_of(problem, name) for name in (*problem.index, ROOT)]  # the root is number -1
+    ways = outcomes(problem)
     at = np.full(draw.count, -1)
     going = np.ones(draw.count, bool)
     nodes = np.full((draw.depth, draw.count), -1, np.int32)
     rows = np.zeros((draw.depth, draw.count), np.int32)
-    for step in range(draw.depth):
-        u = draw.uniforms(step)
+    for step, u in enumerate(draw.uniforms()):
         for number in np.unique(at[going]):
             here = np.flatnonzero(going & (at == number))
             way = ways[number]

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre import _lp
 from cobre.lp._program import Floats, Ints
+from cobre.lp._solver import heights
 
 #: How many numbers are looked at in one go.
 CHUNK = 1 << 22
@@ -77,8 +77,7 @@ class Level1(Selection):
 
     def keep(self, cuts: NodeCuts) -> NDArray[np.bool_]:
         """Keep cuts that were tight at least once."""
-        tight = np.asarray(cuts.tight[cuts.active] > 0)
-        return tight | (cuts.born[cuts.active] == cuts.iteration)
+        return np.asarray((cuts.tight[cuts.active] > 0) | (cuts.born[cuts.active] == cuts.iteration))
 
 
 @dataclass(frozen=True)
@@ -117,10 +116,8 @@ class Domination(Selection):
         keep = np.asarray(cuts.born[cuts.active] == cuts.iteration)
         for family in np.unique(families):
             which = np.flatnonzero(families == family)
-            chosen = np.ascontiguousarray(rows[which])
             for part in np.array_split(cuts.visited, 1 + len(cuts.visited) * len(which) // CHUNK):
-                values = np.empty((len(part), len(which)))
-                _lp.evaluate(chosen, np.ascontiguousarray(part), values)
+                values = heights(rows[which], part)
                 highest = values.max(axis=1, keepdims=True, initial=-np.inf)
                 near = values >= highest - self.threshold * (1 + np.abs(highest))
                 keep[which] |= near.any(axis=0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre.comm import BackendCommunicator
 from cobre.errors import InvalidProblem, PolicyFileError
@@ -19,6 +19,7 @@ from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths, Wanted
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
+from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.events import Listener, SimulationProgress
 from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem
@@ -53,7 +54,7 @@ class SimulationResult:
 def simulate(  # noqa: PLR0913
     problem: MultistageProblem,
     policy: Policy,
-    trajectories: int = 1000,
+    trajectories: int | None = None,
     *,
     seed: int = 0,
     sampling: Sampling | None = None,
@@ -71,7 +72,7 @@ def simulate(  # noqa: PLR0913
     Args:
         problem: what the policy is for: that which it was trained on, or one with the same nodes and states.
         policy: what to follow.
-        trajectories: how many.
+        trajectories: how many; 1000 unless given, or as many as the sampling has.
         seed: of the draws, which are others than those of a training with the same seed.
         sampling: which way trajectories go; by their probabilities unless given.
         depth: as for `train`.
@@ -89,25 +90,30 @@ def simulate(  # noqa: PLR0913
         SolveError: a linear programme has no solution.
         WorkerError: a worker failed; its own error is the cause.
     """
-    method = Method(
-        trajectories, seed, cuts=policy.method["cuts"], sampling=sampling or InSample(), depth=depth
-    )
+    sampling = sampling or InSample()
+    count = trajectories if trajectories is not None else sampling.natural_count or 1000
+    method = Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
     found = [*problem.findings(), *method.findings(problem)]
     for what, names, of in (("column", columns, "column_names"), ("row", duals, "row_names")):
         known = {name for node in problem.nodes for name in getattr(node.program, of)}
         found += [f"no node has a {what} {name!r}" for name in names if name not in known]
     if found:
         raise InvalidProblem(found)
+    bounds = value_bounds(problem)  # raises if there is none, before any worker starts
     if reason := policy.fits(problem):
         raise PolicyFileError("the policy", reason)
-    run = _Run(problem, policy, method, tuple(columns), tuple(duals), threads)
+    policy.warn_of_another_solver()
+    run = _Run(problem, bounds, policy, method, tuple(columns), tuple(duals), threads)
     return on_ranks(run, comm, num_workers, backend, listeners)
 
 
 def estimate_costs(engine: Engine, replications: int, iteration: int) -> tuple[Estimate, tuple[float, ...]]:
-    """Simulate with the policy as it is; return the estimate of the total and the mean of each step. A collective."""
+    """Simulate with the policy as it is; return the estimate of the total and the mean of each step.
+
+    A collective.
+    """
     own = engine.block(replications)
-    draw = Draw(engine.method.seed, iteration, own.start, len(own), engine.depth, SIMULATION)
+    draw = Draw(engine.method.seed, iteration, own.start, len(own), replications, engine.depth, SIMULATION)
     paths = _forward.walk(engine, engine.method.sampling.sample(engine.problem, draw))
     record = np.zeros((len(own), engine.depth + 1))
     record[:, : len(paths.costs)] = np.where(paths.nodes >= 0, paths.costs, 0.0).T
@@ -129,30 +135,34 @@ def _gathered(engine: Engine, own: Floats, count: int) -> Floats:
 @dataclass(frozen=True, eq=False)
 class _Run:
     problem: MultistageProblem
+    value_bounds: Floats
     policy: Policy
     method: Method
     columns: tuple[str, ...]
     duals: tuple[str, ...]
     threads: int
 
-    def __call__(self, comm: BackendCommunicator, listeners: Sequence[Listener]) -> SimulationResult:
-        """Simulate. A collective: every rank returns the same result."""
-        with Engine(self.problem, self.method, comm, threads=self.threads) as engine:
+    def __call__(
+        self, comm: BackendCommunicator, listeners: Sequence[Listener]
+    ) -> Callable[[], SimulationResult]:
+        """Simulate. A collective: every rank can have the same result."""
+        bounds, threads = self.value_bounds, self.threads
+        with Engine(self.problem, self.method, comm, value_bounds=bounds, threads=threads) as engine:
             load_cuts(self.policy, engine)
             for number, node in enumerate(self.problem.nodes):
                 record = self.policy.records[node.name]
                 engine.solvers[number].native.activate(record.active)
-                if record.anchor is not None:
-                    engine.set_anchor(number, record.anchor)
+                if record.anchor is not None and self.policy.fingerprint == self.problem.fingerprint:
+                    engine.set_anchor(number, record.anchor)  # of another problem it may not be a basis
             return self._simulated(engine, listeners)
 
-    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> SimulationResult:
+    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], SimulationResult]:
         own, begun = engine.block(self.method.trajectories), time.monotonic()
         wanted = {number: self._wanted(number) for number in range(len(engine.solvers))}
         parts = []
         for first in range(own.start, own.stop, BATCH):
             size = min(BATCH, own.stop - first)
-            draw = Draw(self.method.seed, 0, first, size, engine.depth, SIMULATION)
+            draw = Draw(self.method.seed, 0, first, size, self.method.trajectories, engine.depth, SIMULATION)
             paths = _forward.walk(engine, self.method.sampling.sample(self.problem, draw), wanted=wanted)
             parts.append(self._record(engine, paths))
             if engine.comm.rank == 0:
@@ -164,7 +174,7 @@ class _Run:
                     listener(progress)
         empty = np.empty((0, engine.depth * self._width(engine) + 1))
         whole = _gathered(engine, np.concatenate([*parts, empty]), self.method.trajectories)
-        return SimulationResult(self._table(engine, whole[:, :-1]), engine.sign * whole[:, -1])
+        return lambda: SimulationResult(self._table(engine, whole[:, :-1]), engine.sign * whole[:, -1])
 
     def _wanted(self, number: int) -> Wanted:
         program = self.problem.nodes[number].program
@@ -195,14 +205,14 @@ class _Run:
         ):
             for number, values in kept.items():
                 known = getattr(self.problem.nodes[number].program, of)
-                here = paths.nodes.T == number
+                here = np.equal(paths.nodes.T, number)
                 own = [i for i, name in enumerate(names) if name in known]
                 for j, i in enumerate(own):
                     filled[:, :, at + i][here] = sign * values[:, :, j].T[here]
             at += len(names)
         filled[paths.nodes.T < 0] = np.nan
         totals = paths.totals(engine.discounts)[:, None]
-        return np.concatenate([record.reshape(count, -1), totals], axis=1)
+        return np.concatenate([record.reshape(count, engine.depth * self._width(engine)), totals], axis=1)
 
     def _table(self, engine: Engine, numbers: Floats) -> pa.Table:
         rows = numbers.reshape(-1, self._width(engine))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -14,13 +13,15 @@ import numpy as np
 from cobre.comm import BackendCommunicator, ReduceOp
 from cobre.errors import InvalidProblem, PolicyFileError
 from cobre.lp._program import Floats
-from cobre.sddp import _backward, _forward
+from cobre.sddp import _forward
+from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
 from cobre.sddp._engine import Engine, Statistics
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
 from cobre.sddp._selecting import Selecting
 from cobre.sddp._sharing import Sharing, share_anchors
+from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
@@ -123,10 +124,14 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         WorkerError: a worker failed; its own error is the cause.
     """
     method = Method(trajectories, seed, risk or Expectation(), cuts, selection, sampling or InSample(), depth)
-    if found := (*problem.findings(), *method.findings(problem)):
-        raise InvalidProblem(found)
     saving = Checkpoint(checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
-    run = _Run(problem, method, as_rule(stop), saving, resume, warm_start, threads)
+    found = [*problem.findings(), *method.findings(problem)]
+    if saving is not None and not Path(saving.path).parent.is_dir():
+        found.append(f"the checkpoint's folder {Path(saving.path).parent} does not exist; make it first")
+    if found:
+        raise InvalidProblem(found)
+    bounds = value_bounds(problem)  # raises if there is none, before any worker starts
+    run = _Run(problem, bounds, method, as_rule(stop), saving, resume, warm_start, threads)
     try:
         return on_ranks(run, comm, num_workers, backend, listeners)
     except KeyboardInterrupt as exc:
@@ -142,6 +147,7 @@ class _Run:
     """A run that can be sent to other processes and called there."""
 
     problem: MultistageProblem
+    value_bounds: Floats
     method: Method
     rule: StoppingRule
     checkpoint: Checkpoint | None
@@ -149,13 +155,20 @@ class _Run:
     warm_start: Policy | str | Path | None
     threads: int
 
-    def __call__(self, comm: BackendCommunicator, listeners: Sequence[Listener]) -> TrainingResult:
-        """Train. A collective: every rank returns the same result."""
+    def __call__(
+        self, comm: BackendCommunicator, listeners: Sequence[Listener]
+    ) -> Callable[[], TrainingResult]:
+        """Train. A collective: every rank can have the same result."""
         folder = Path(self.checkpoint.path).parent if self.checkpoint else None
-        with (
-            Engine(self.problem, self.method, comm, threads=self.threads, folder=folder) as engine,
-            Sharing(engine) as sharing,
-        ):
+        engine = Engine(
+            self.problem,
+            self.method,
+            comm,
+            value_bounds=self.value_bounds,
+            threads=self.threads,
+            folder=folder,
+        )
+        with engine, Sharing(engine) as sharing:
             return _Trainer(self, engine, sharing, listeners).train()
 
 
@@ -170,14 +183,14 @@ class _Trainer:
         self._saved = self._history.iterations if run.resume else 0
         self._earlier_s, self._begun = self._history.seconds, time.monotonic()
 
-    def train(self) -> TrainingResult:
+    def train(self) -> Callable[[], TrainingResult]:
         self._say_that_it_starts()
+        resumed = self._history.iterations > 0
         try:
-            for iteration in count(self._history.iterations + 1):
-                reason = self._iterate(iteration)
-                if reason is not None:
-                    break
-        except KeyboardInterrupt:
+            reason = self._run.rule.reached(self._progress()) if resumed else None
+            while reason is None:
+                reason = self._iterate(self._history.iterations + 1)
+        except BaseException:  # Ctrl-C, a rank that died, a programme without a solution
             self._save()  # what is finished; the iteration under way is forgotten
             raise
         self._save()
@@ -187,7 +200,7 @@ class _Trainer:
                 reason, history.iterations, history.bounds[-1], history.estimates[-1], history.seconds
             )
         )
-        return TrainingResult(
+        return lambda: TrainingResult(
             self._moment.policy(self._engine),
             np.array(history.bounds),
             tuple(history.estimates),
@@ -215,12 +228,12 @@ class _Trainer:
         engine, history, method = self._engine, self._history, self._run.method
         begun = time.perf_counter()
         own = engine.block(method.trajectories)
-        draw = Draw(method.seed, iteration, own.start, len(own), engine.depth)
+        draw = Draw(method.seed, iteration, own.start, len(own), method.trajectories, engine.depth)
         paths = _forward.walk(engine, method.sampling.sample(engine.problem, draw), iteration=iteration)
         trials, costs = self._sharing.paths(paths)
         share_anchors(engine, trials, paths)
         forward = time.perf_counter()
-        bound, added = _backward.make_cuts(engine, trials, paths, iteration)
+        bound, added = BackwardPass(engine, trials, paths, iteration).run()
         backward = time.perf_counter()
         self._selecting.after(iteration, trials)
         selected = time.perf_counter()
@@ -231,7 +244,7 @@ class _Trainer:
         history.estimates.append(Estimate.of((engine.sign * costs).tolist()))
         history.seconds = self._earlier_s + self._clock()
         statistics = self._shared_statistics()
-        reason = self._run.rule.reached(self._progress(iteration))
+        reason = self._run.rule.reached(self._progress())
         self._moment = Moment.of(engine, self._selecting, history)
         if self._listeners:
             self._emit(
@@ -254,13 +267,14 @@ class _Trainer:
             self._save()
         return reason
 
-    def _progress(self, iteration: int) -> Progress:
-        def simulate(replications: int) -> tuple[Estimate, tuple[float, ...]]:
-            return estimate_costs(self._engine, replications, iteration)
-
+    def _progress(self) -> Progress:
         history = self._history
+
+        def simulate(replications: int) -> tuple[Estimate, tuple[float, ...]]:
+            return estimate_costs(self._engine, replications, history.iterations)
+
         return Progress(
-            iteration,
+            history.iterations,
             history.seconds,
             history.bounds,
             history.estimates,

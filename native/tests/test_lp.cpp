@@ -1,0 +1,224 @@
+// Many solves of one programme: the same bits whoever solves, and the right ones.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "check.hpp"
+#include "core/lp/cuts.hpp"
+#include "core/lp/stage.hpp"
+#include "core/lp/workers.hpp"
+
+using namespace cobre::lp;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool never() { return false; }
+
+/// A reservoir: arriving and leaving volume, release, spill, thermal. Two rows: water balance, demand.
+Program reservoir() {
+  Program program;
+  program.columns = 5;
+  program.rows = 2;
+  program.cost = {0, 0, 0, 0, 50};
+  program.column_lower = {0, 0, 0, 0, 0};
+  program.column_upper = {infinity, 200, 150, infinity, infinity};
+  program.row_lower = {0, 150};
+  program.row_upper = {0, 150};
+  program.starts = {0, 1, 2, 4, 5, 6};
+  program.indices = {0, 0, 0, 1, 0, 1};
+  program.values = {-1, 1, 1, 1, 1, 1};
+  return program;
+}
+
+Shape shape() {
+  Shape shape;
+  shape.states = 1;
+  shape.in_states = {0};
+  shape.in_columns = {0};
+  shape.out_states = {0};
+  shape.out_columns = {1};
+  shape.places = {{Target::rhs, 0, -1}};
+  shape.column_scale.assign(5, 1.0);
+  shape.row_scale.assign(2, 1.0);
+  return shape;
+}
+
+/// Cuts of a convex function of the leaving volume, tangent at many points.
+struct Tangents {
+  explicit Tangents(int count) {
+    for (int i = 0; i < count; ++i) {
+      const double x = 200.0 * i / count;  // of (x - 200)^2 / 10
+      const double slope = (x - 200) / 5;
+      numbers.push_back((x - 200) * (x - 200) / 10 - slope * x);
+      numbers.push_back(slope);
+      numbers.resize(numbers.size() + width - 2);
+    }
+  }
+  static constexpr std::size_t width = cut_width(1);
+  [[nodiscard]] std::size_t count() const { return numbers.size() / width; }
+  void give(Stage& stage) const {
+    stage.cuts.add_block(numbers.data(), count());
+    stage.extend_cuts(std::vector<std::int32_t>(count(), 0));
+  }
+  std::vector<double> numbers;
+};
+
+struct Results {
+  std::vector<double> values, slopes;
+};
+
+/// All inflows for many volumes, on so many threads, in the order given.
+Results worth(const Tangents& cuts, const std::vector<int>& order, int threads) {
+  Workers workers(threads);
+  Stage stage(reservoir(), shape(), threads);
+  cuts.give(stage);
+  const std::vector<double> table{0, 20, 40, 60, 100};
+  const std::vector<std::int32_t> tour{0, 1, 2, 3, 4};
+  const auto units = static_cast<int>(order.size());
+  std::vector<double> states(order.size());
+  for (const int unit : order) states[static_cast<std::size_t>(unit)] = 3.0 * unit;
+  const std::vector<std::int32_t> firsts(order.size(), 0), starts(order.size(), -1);
+  Results results{std::vector<double>(order.size() * 5), std::vector<double>(order.size() * 5)};
+  const Stage::Trial trial{states.data(),         table.data(),         tour, firsts.data(), starts.data(), 1,
+                           results.values.data(), results.slopes.data()};
+  const bool finished = workers.run(
+      units, [&](int worker, int i) { stage.trial(worker, order[static_cast<std::size_t>(i)], trial); },
+      never);
+  CHECK(finished);
+  CHECK(stage.take_failure().unit < 0);
+  return results;
+}
+
+}  // namespace
+
+TEST(a_unit_has_the_same_bits_in_any_order_on_any_thread) {
+  const Tangents cuts(300);
+  std::vector<int> order(40);
+  std::iota(order.begin(), order.end(), 0);
+  const Results expected = worth(cuts, order, 1);
+  std::mt19937 random(1);
+  for (const int threads : {1, 2, 4}) {
+    std::shuffle(order.begin(), order.end(), random);
+    const Results results = worth(cuts, order, threads);
+    CHECK(std::memcmp(results.values.data(), expected.values.data(), expected.values.size() * 8) == 0);
+    CHECK(std::memcmp(results.slopes.data(), expected.slopes.data(), expected.slopes.size() * 8) == 0);
+  }
+}
+
+TEST(cuts_outside_the_programme_count_as_if_inside) {
+  const Tangents cuts(300);
+  const Results results = worth(cuts, {0, 1, 2, 3, 4, 5}, 1);
+  // With inflow w and volume v the best release minimises 50 (150 - r) + max of tangents at v + w - r.
+  const std::vector<double> inflows{0, 20, 40, 60, 100};
+  for (int unit = 0; unit < 6; ++unit) {
+    for (std::size_t k = 0; k < 5; ++k) {
+      const double water = 3.0 * unit + inflows[k];
+      double least = infinity;
+      // The function is linear between the points where tangents meet, so one of those is best, or an end.
+      std::vector<double> leaving{0.0, std::min(200.0, water)};
+      for (std::size_t i = 0; i + 1 < cuts.count(); ++i) {
+        const double* a = &cuts.numbers[cuts.width * i];
+        const double* b = a + cuts.width;
+        leaving.push_back((b[0] - a[0]) / (a[1] - b[1]));
+      }
+      for (const double left : leaving) {
+        if (left < 0 || left > std::min(200.0, water)) continue;
+        double after = 0;
+        for (std::size_t i = 0; i < cuts.count(); ++i) {
+          const double* cut = &cuts.numbers[cuts.width * i];
+          after = std::max(after, cut[0] + cut[1] * left);
+        }
+        least = std::min(least, 50 * (150 - std::min(150.0, water - left)) + after);
+      }
+      CHECK(std::fabs(results.values[static_cast<std::size_t>(unit) * 5 + k] - least) < 1e-6 * least);
+    }
+  }
+}
+
+TEST(a_failure_names_the_first_unit_and_the_others_are_solved) {
+  Workers workers(2);
+  Program program = reservoir();
+  program.column_upper[4] = 100;  // no more than 100 thermal: with little water demand cannot be met
+  Stage stage(program, shape(), 2);
+  const std::vector<double> states{100, 10, 100, 20}, table{0};
+  const std::vector<std::int32_t> none{-1, -1, -1, -1}, rows{0, 0, 0, 0};
+  std::vector<double> costs(4), objectives(4), outgoing(4);
+  const Stage::Step step{
+      states.data(), table.data(),      rows.data(),     none.data(), none.data(), -1, {}, {},
+      costs.data(),  objectives.data(), outgoing.data(), nullptr,     nullptr};
+  CHECK(workers.run(4, [&](int worker, int unit) { stage.step(worker, unit, step); }, never));
+  const Failure failure = stage.take_failure();
+  CHECK(failure.unit == 1);
+  CHECK(failure.status == Status::infeasible);
+  CHECK(costs[0] == 2500 && costs[2] == 2500);
+  CHECK(stage.take_failure().unit == -1);
+}
+
+TEST(violations_are_those_of_the_active_cuts) {
+  const std::vector<double> numbers{1, 2, 0, 0, 0, 0, 0, 0, 5, 0, 1, 0, 0, 0, 0, 0, 7, 1, 1, 0, 0, 0, 0, 0};
+  Cuts cuts(2);
+  cuts.add_block(numbers.data(), 1);
+  cuts.add_block(numbers.data() + 8, 2);
+  cuts.extend(std::vector<std::int32_t>{0, 1, 0});
+  cuts.activate({0, 2});
+  const double state[]{10, 100}, values[]{3, 4};
+  double violations[2];
+  cuts.violations(state, values, violations);
+  CHECK(violations[0] == 1 + 20 - 3);
+  CHECK(violations[1] == 7 + 110 - 3);
+  bool refused = false;
+  try {
+    cuts.extend(std::vector<std::int32_t>{0});
+  } catch (const std::length_error&) {
+    refused = true;
+  }
+  CHECK(refused);
+}
+
+TEST(workers_do_every_unit_once_and_pass_on_what_is_thrown) {
+  Workers workers(3);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::atomic<int>> done(50);
+    CHECK(workers.run(50, [&](int, int unit) { ++done[static_cast<std::size_t>(unit)]; }, never));
+    CHECK(std::all_of(done.begin(), done.end(), [](const auto& count) { return count == 1; }));
+  }
+  bool thrown = false;
+  try {
+    workers.run(
+        10,
+        [](int, int unit) {
+          if (unit == 3) throw std::runtime_error("unit 3");
+        },
+        never);
+  } catch (const std::runtime_error&) {
+    thrown = true;
+  }
+  CHECK(thrown);
+  CHECK(workers.run(0, [](int, int) {}, never));
+}
+
+TEST(an_interruption_lets_no_further_unit_begin) {
+  Workers workers(1);
+  std::atomic<bool> go{false};
+  std::atomic<int> done{0};
+  const bool finished = workers.run(
+      3,
+      [&](int, int) {
+        while (!go) std::this_thread::yield();
+        ++done;
+      },
+      [&] {
+        go = true;
+        return true;
+      });
+  CHECK(!finished);
+  CHECK(done <= 3);
+  CHECK(workers.run(1, [&](int, int) { ++done; }, never));
+}
