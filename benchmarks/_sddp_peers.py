@@ -12,6 +12,7 @@ per iteration. Building the models is not timed.
 from __future__ import annotations
 
 import importlib.util
+import os
 import resource
 import time
 from collections.abc import Callable, Iterator
@@ -126,6 +127,7 @@ def msppy(problem: MultistageProblem, done: Done, *, processes: int = 1, steps: 
     from msppy.msp import MSLP  # noqa: PLC0415  only where it is installed
     from msppy.solver import SDDP  # noqa: PLC0415
 
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where Gurobi tells of its licence, once per model
     set_start_method("fork", force=True)  # its processes inherit the models, which cannot be sent
     # One thread and the dual simplex: faster here than Gurobi's defaults, which try several ways at once.
     model = MSLP(T=len(problem.nodes), bound=problem.value_bound, sense=1, Threads=1, Method=1)

@@ -2,8 +2,8 @@
 
 Water runs through cascades of reservoirs and makes power on its way; what it does not make, thermal units
 make at rising costs, or demand is not met at the highest. Inflows are random and independent between stages,
-alike in all plants to some degree. Numbers are drawn, so no case is anybody's; sizes and proportions are those
-of monthly planning. The first stage's inflow is known.
+alike in all plants to some degree. Numbers are drawn, so no case is anybody's; sizes and proportions are
+those of monthly planning. The first stage's inflow is known.
 """
 
 from __future__ import annotations

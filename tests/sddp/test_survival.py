@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +23,23 @@ from cobre.comm import _launch
 from cobre.errors import InvalidProblem, PolicyFileError, WorkerError
 from cobre.lp import LinearProgram, Noise
 from cobre.sddp import (
+    AVaR,
+    BoundStalling,
     Checkpoint,
     CheckpointWritten,
     EAVaR,
+    Estimate,
+    InSample,
     IterationFinished,
+    LimitedMemoryLevel1,
     MultistageProblem,
     Node,
     Policy,
+    Statistical,
     simulate,
     train,
 )
+from cobre.sddp._pool import CutPool
 from tests.mpi_launch import ROOT
 from tests.processes import output_of
 from tests.sddp.bits import Bits, first_difference
@@ -185,14 +193,14 @@ def pids_by_rank(marked):
 
 
 class Killer:
-    """A listener that kills a worker after an iteration, and knows when that was."""
+    """A listener that kills a worker after a checkpoint, and knows when that was."""
 
     def __init__(self, marked, rank, iteration, delay_s):
         self.marked, self.rank, self.iteration, self.delay_s = marked, rank, iteration, delay_s
         self.at = None
 
     def __call__(self, event):
-        if isinstance(event, IterationFinished) and event.iteration >= self.iteration and self.at is None:
+        if isinstance(event, CheckpointWritten) and event.iteration >= self.iteration and self.at is None:
             victim = pids_by_rank(self.marked)[self.rank]
             time.sleep(self.delay_s)  # anywhere in an iteration
             self.at = time.monotonic()
@@ -262,6 +270,52 @@ def test_ctrl_c_ends_a_run_and_keeps_what_was_finished(  # noqa: PLR0917  what i
     reached = Policy.load(path).iterations
     assert reached in (seen, seen + 1), err
     check("lml1 multi", run("lml1 multi", reached + 2, resume=path), reached + 2)
+
+
+#: Where an interruption strikes, and at which calls of it.
+PLACES = [
+    (InSample, "sample", (1, 3, 4)),
+    (AVaR, "weights", (7, 18)),
+    (CutPool, "append", (7, 14)),
+    (LimitedMemoryLevel1, "keep", (9, 20)),
+    (BoundStalling, "reached", (1, 3, 4)),
+    (Statistical, "reached", (3, 4)),
+    (Estimate, "of", (3, 4)),
+    (Path, "replace", (1, 2)),  # the end of writing a checkpoint
+]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "call"),
+    [(owner, name, call) for owner, name, calls in PLACES for call in calls],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_interruption_anywhere_leaves_the_last_finished_iteration(  # noqa: PLR0917  what it takes
+    owner, name, when, call, tmp_path, monkeypatch
+):
+    """On the way forward and back, in selection, while a rule decides, while a checkpoint is written."""
+    original, calls = getattr(owner, name), count(1)
+
+    def interrupting(*args, **kwargs):
+        now = next(calls) == call
+        if now and when == "before":
+            raise KeyboardInterrupt
+        result = original(*args, **kwargs)
+        if now:
+            raise KeyboardInterrupt
+        return result
+
+    path, finished = tmp_path / "checkpoint", []
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            run("lml1 multi", checkpoint=Checkpoint(path, every=2), listeners=[finished.append])
+    done = [event.iteration for event in finished if isinstance(event, IterationFinished)]
+    if done:  # else nothing was finished, and nothing is there
+        assert Policy.load(path).iterations in (done[-1], done[-1] + 1)
+        check("lml1 multi", run("lml1 multi", resume=path))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["checkpoint"] * bool(done)
 
 
 # Ill begun.
