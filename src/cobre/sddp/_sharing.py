@@ -55,11 +55,9 @@ def share_anchors(engine: Engine, trials: Trials, paths: Paths) -> None:
     comm, block = engine.comm, engine.block(trials.nodes.shape[1])
     nodes = trials.nodes[1:]
     owned: dict[int, Ints] = {}
-    owners: dict[int, int] = {}
     for node in np.unique(nodes[nodes >= 0]).tolist():
         visits = nodes == node
         trajectory = int(np.argmax(visits.any(axis=0)))
-        owners[node] = ((trajectory + 1) * comm.size - 1) // trials.nodes.shape[1]
         if trajectory in block:
             slot = paths.slots[int(np.argmax(visits[:, trajectory])), trajectory - block.start]
             owned[node] = engine.solvers[node].native.get_slot(slot)
