@@ -1,4 +1,4 @@
-"""What communicators and regions have in common: they hold something until they are closed."""
+"""What communicators, regions and listeners have in common: they hold something until they are closed."""
 
 from __future__ import annotations
 

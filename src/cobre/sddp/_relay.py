@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cobre.comm._closing import Closing
 from cobre.sddp.events import Event, Listener
 
 #: The kernel takes no longer names for sockets, 104 on some systems, with the zero at the end.
@@ -158,7 +159,7 @@ class Relay:
                 self._listeners.remove(listener)
 
 
-class Sender:
+class Sender(Closing):
     """The sending end: a listener in rank 0's process. Once nobody listens any more, events are dropped."""
 
     def __init__(self, address: Address | None) -> None:
@@ -176,14 +177,6 @@ class Sender:
                 self._connection.send(event)
             except OSError:
                 self.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Say that no more will come."""

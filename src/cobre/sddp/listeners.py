@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn
 
+from cobre.comm._closing import Closing
 from cobre.sddp.events import (
     Event,
     IterationFinished,
@@ -25,7 +25,7 @@ from cobre.sddp.stopping import Estimate
 LINE_PERIOD_S = 5.0
 
 
-class ProgressBar:
+class ProgressBar(Closing):
     """Shows how far a run is: one live line in a terminal, a plain line now and then elsewhere.
 
     It ends with the run. Use it as a context manager, and the terminal is in order after a failure too.
@@ -57,14 +57,6 @@ class ProgressBar:
                 )
             case SimulationProgress():
                 self._simulation(event)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Leave the terminal as it was. Another run may be shown afterwards."""
@@ -135,7 +127,7 @@ class ProgressBar:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-class JsonLines:
+class JsonLines(Closing):
     """Writes each event as one line of JSON, at once, so that what was written survives the run.
 
     Args:
@@ -154,14 +146,6 @@ class JsonLines:
         """Write an event."""
         self._file.write(json.dumps(to_dict(event), allow_nan=False) + "\n")
         self._file.flush()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file, if it was opened here."""
