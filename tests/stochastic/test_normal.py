@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from cobre.stochastic import uniforms
 from cobre.stochastic._normal import natural_log, normal_quantile, standard_normals
 
-GRID = np.concatenate([np.linspace(1e-4, 1 - 1e-4, 4001), 2.0 ** -np.arange(2, 1000), 1 - 2.0 ** -np.arange(2, 53)])
+GRID = np.concatenate(
+    [np.linspace(1e-4, 1 - 1e-4, 4001), 2.0 ** -np.arange(2, 1000), 1 - 2.0 ** -np.arange(2, 53)]
+)
 
 
 def test_it_is_the_quantile_of_the_standard_library():
