@@ -9,10 +9,10 @@ import numpy as np
 from _sddp_problems import Size, hydrothermal
 
 from cobre.comm import BackendCommunicator
-from cobre.sddp import _forward
 from cobre.sddp._engine import Engine
 from cobre.sddp._method import Method
-from cobre.sddp.sampling import Draw
+from cobre.sddp._value_bound import value_bounds
+from cobre.sddp.simulation import estimate_costs
 
 PIECE = 500  # cuts that are added at once
 
@@ -25,7 +25,8 @@ def fill(comm: BackendCommunicator, size: Size, levels: list[int]) -> list[dict[
     problem = hydrothermal(size)
     before = memory()
     found = []
-    with Engine(problem, Method(trajectories=comm.size), comm) as engine:
+    bounds = value_bounds(problem)
+    with Engine(problem, Method(trajectories=comm.size), comm, value_bounds=bounds) as engine:
         random = np.random.default_rng(0)
         for level in levels:
             while (present := len(engine.pools[0])) < level:
@@ -34,8 +35,7 @@ def fill(comm: BackendCommunicator, size: Size, levels: list[int]) -> list[dict[
                     cuts = -random.uniform(0.0, 1.0, (more, engine.states + 1))
                     cuts[:, 0] = 0.0
                     pool.append(cuts, np.zeros(more, np.int32), 0)
-            draw = Draw(0, 1, comm.rank, 1, engine.depth)
-            _forward.walk(engine, engine.method.sampling.sample(problem, draw))
+            estimate_costs(engine, comm.size, 1)
             comm.barrier()
             found.append({"cuts": level, **memory()})
             comm.barrier()

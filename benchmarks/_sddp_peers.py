@@ -129,7 +129,7 @@ def msppy(problem: MultistageProblem, done: Done, *, processes: int = 1, steps: 
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where Gurobi tells of its licence, once per model
     set_start_method("fork", force=True)  # its processes inherit the models, which cannot be sent
-    # One thread and the dual simplex: faster here than Gurobi's defaults, which try several ways at once.
+    # One thread, as everybody here has; Gurobi's defaults took the same time on these problems.
     model = MSLP(T=len(problem.nodes), bound=problem.value_bound, sense=1, Threads=1, Method=1)
     for stage, node in enumerate(problem.nodes):
         _write_stage(model[stage], node, problem.initial_state if stage == 0 else None)

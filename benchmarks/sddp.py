@@ -12,8 +12,8 @@
 - *memory*: what ranks hold when 60 stages with 160 states have up to 5,000 cuts each, which they share.
 
 What the numbers do not mean: the problems are drawn, not anybody's, and a bound's way up depends on the draws
-of the trajectories, which differ between the contestants. Gurobi, on which msppy stands, solves a programme
-faster than HiGHS; what is compared is what each package makes of its solver. Processor time, where given, is
+of the trajectories, which differ between the contestants. msppy stands on Gurobi, the others on
+HiGHS: what is compared is a package with its solver. Processor time, where given, is
 what other work on the machine disturbs least.
 """
 

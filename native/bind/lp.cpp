@@ -17,6 +17,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/lp/highs.hpp"
 #include "core/lp/stage.hpp"
 #include "core/lp/workers.hpp"
 
@@ -246,6 +247,7 @@ class StageBinding {
     shape.offset = nb::cast<double>(from["offset"]);
     shape.value_bound = nb::cast<double>(from["value_bound"]);
     shape.families = nb::cast<int>(from["families"]);
+    shape.dense = nb::cast<bool>(from["dense"]);
     return shape;
   }
 

@@ -10,6 +10,8 @@
 
 #include "check.hpp"
 #include "core/lp/cuts.hpp"
+#include "core/lp/dense.hpp"
+#include "core/lp/highs.hpp"
 #include "core/lp/stage.hpp"
 #include "core/lp/workers.hpp"
 
@@ -221,4 +223,138 @@ TEST(an_interruption_lets_no_further_unit_begin) {
   CHECK(!finished);
   CHECK(done <= 3);
   CHECK(workers.run(1, [&](int, int) { ++done; }, never));
+}
+
+namespace {
+
+/// A programme with a solution, of columns with one, two or no bounds, and of rows of all kinds.
+Program drawn(std::mt19937& random, int columns, int rows) {
+  const auto uniform = [&](double low, double high) {
+    return std::uniform_real_distribution(low, high)(random);
+  };
+  const auto kind = [&](int kinds) { return std::uniform_int_distribution(0, kinds - 1)(random); };
+  Program program;
+  program.columns = columns;
+  program.rows = rows;
+  std::vector<double> point, activity(static_cast<std::size_t>(rows), 0.0);
+  program.starts.push_back(0);
+  for (int j = 0; j < columns; ++j) {
+    const int bounds = kind(6);
+    const double low = bounds == 5 ? -infinity : std::round(uniform(-3, 1));
+    const double high = bounds < 3    ? infinity
+                        : bounds == 3 ? low
+                        : bounds == 5 ? infinity
+                                      : low + uniform(0, 5);
+    point.push_back(std::isinf(low)    ? uniform(-1, 1)
+                    : std::isinf(high) ? low + uniform(0, 2)
+                                       : uniform(low, high));
+    program.column_lower.push_back(low);
+    program.column_upper.push_back(high);
+    // Of a column without an upper bound a positive cost; else the solution might be nowhere.
+    program.cost.push_back(bounds == 5 ? 0.0 : std::isinf(high) ? std::round(uniform(0, 4)) : uniform(-4, 4));
+    for (int i = 0; i < rows; ++i) {
+      if (kind(4) != 0) continue;
+      const double value = std::round(uniform(-3, 3));
+      if (value == 0) continue;
+      program.indices.push_back(i);
+      program.values.push_back(value);
+      activity[static_cast<std::size_t>(i)] += value * point.back();
+    }
+    program.starts.push_back(static_cast<int>(program.indices.size()));
+  }
+  for (const double value : activity) {
+    const int sense = kind(3);
+    program.row_lower.push_back(sense == 1 ? -infinity : value);
+    program.row_upper.push_back(sense == 2 ? infinity : value);
+  }
+  return program;
+}
+
+/// What both solvers are made to do: bounds of a row change, a row comes.
+template <class Change>
+void change_both(Solver& dense, Solver& highs, Change change) {
+  change(dense);
+  change(highs);
+}
+
+void check_equal(Solver& dense, Solver& highs) {
+  const Status expected = highs.solve();
+  CHECK(dense.solve() == expected);
+  if (expected != Status::optimal) return;
+  CHECK(std::fabs(dense.objective() - highs.objective()) <= 1e-7 * (1 + std::fabs(highs.objective())));
+}
+
+/// Whether values and duals prove each other optimal.
+void check_proof(const Program& program, const Solver& solver) {
+  std::vector<double> activity(static_cast<std::size_t>(program.rows), 0.0);
+  double bound = 0;
+  for (std::size_t j = 0; j < static_cast<std::size_t>(program.columns); ++j) {
+    const double x = solver.values()[j];
+    CHECK(x >= program.column_lower[j] - 1e-8 && x <= program.column_upper[j] + 1e-8);
+    double reduced = program.cost[j];
+    for (int at = program.starts[j]; at < program.starts[j + 1]; ++at) {
+      const auto entry = static_cast<std::size_t>(at);
+      const auto row = static_cast<std::size_t>(program.indices[entry]);
+      activity[row] += program.values[entry] * x;
+      reduced -= program.values[entry] * solver.row_duals()[row];
+    }
+    CHECK(std::fabs(reduced - solver.reduced_costs()[j]) < 1e-8);
+    if (std::fabs(reduced) > 1e-8)
+      bound += reduced * (reduced > 0 ? program.column_lower[j] : program.column_upper[j]);
+  }
+  for (std::size_t i = 0; i < activity.size(); ++i) {
+    CHECK(activity[i] >= program.row_lower[i] - 1e-7 && activity[i] <= program.row_upper[i] + 1e-7);
+    const double dual = solver.row_duals()[i];
+    if (std::fabs(dual) > 1e-8) bound += dual * (dual > 0 ? program.row_lower[i] : program.row_upper[i]);
+  }
+  CHECK(std::fabs(bound - solver.objective()) <= 1e-6 * (1 + std::fabs(solver.objective())));
+}
+
+}  // namespace
+
+TEST(the_dense_solver_agrees_with_highs_and_proves_it) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 300; ++trial) {
+    const int rows = 1 + trial % 30;
+    const Program program = drawn(random, rows + 5 + trial % 40, rows);
+    DenseSolver dense(program);
+    HighsSolver highs(program);
+    check_equal(dense, highs);
+    if (highs.solve() == Status::optimal) check_proof(program, dense);
+    for (int change = 0; change < 5; ++change) {
+      const int row = std::uniform_int_distribution(0, rows - 1)(random);
+      const double shift = std::uniform_real_distribution(-2.0, 2.0)(random);
+      const double lower = program.row_lower[static_cast<std::size_t>(row)] + shift;
+      const double upper = program.row_upper[static_cast<std::size_t>(row)] + shift;
+      change_both(dense, highs, [&](Solver& solver) { solver.set_row_bounds({&row, 1}, &lower, &upper); });
+      check_equal(dense, highs);
+    }
+    const std::vector<double> least{-1.0};
+    const std::vector<int> starts{0}, columns{0, 2, 4};
+    const std::vector<double> values{1.0, -2.0, 1.0};
+    change_both(dense, highs, [&](Solver& solver) { solver.add_rows(least, starts, columns, values); });
+    check_equal(dense, highs);
+    change_both(dense, highs, [&](Solver& solver) { solver.drop_rows_from(rows); });
+    check_equal(dense, highs);
+  }
+}
+
+TEST(the_dense_solver_goes_on_from_a_basis_with_the_same_bits) {
+  std::mt19937 random(11);
+  for (int trial = 0; trial < 50; ++trial) {
+    const Program program = drawn(random, 60, 20);
+    DenseSolver first(program), second(program);
+    if (first.solve() != Status::optimal) continue;
+    const Basis basis = first.basis();
+    const int row = 3;
+    const double lower = program.row_lower[3] - 1, upper = program.row_upper[3] + 1;
+    for (DenseSolver* solver : {&first, &second}) {
+      solver->set_row_bounds({&row, 1}, &lower, &upper);
+      solver->forget();
+      solver->start_from(basis);
+    }
+    CHECK(first.solve() == second.solve());
+    CHECK(std::equal(first.values().begin(), first.values().end(), second.values().begin()));
+    CHECK(std::equal(first.row_duals().begin(), first.row_duals().end(), second.row_duals().begin()));
+  }
 }

@@ -192,7 +192,7 @@ HARD_CUTS = np.array([[5.0 * k, -1.0 * k] for k in range(1, 40)])  # on the firs
 
 def solve_hard(seed, order, threads=1):
     """Objectives and ends of the realisations, in their order, and how many attempts more it took."""
-    solver = StageSolver(Workers(threads), *hard(seed), States(1, {}, {0: 0}))
+    solver = StageSolver(Workers(threads), *hard(seed), States(1, {}, {0: 0}), dense=False)
     solver.native.add_block(padded(HARD_CUTS))
     solver.native.extend_cuts(np.zeros(len(HARD_CUTS), np.int32))
     solver.native.resize_slots(len(order))

@@ -3,14 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-// Compiled once for any processor and once for AVX2, chosen when loaded. Lanes and their sum are written out,
-// so both compute the same expression.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define COBRE_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define COBRE_CLONES
-#endif
+#include "core/lp/clones.hpp"
 
 namespace cobre::lp {
 

@@ -8,6 +8,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/lp/dense.hpp"
+#include "core/lp/highs.hpp"
+
 namespace cobre::lp {
 
 namespace {
@@ -32,6 +35,17 @@ bool is_row_target(Target target) {
 
 bool is_column_target(Target target) {
   return target == Target::fix || target == Target::column_lower || target == Target::column_upper;
+}
+
+/// Whose own inverse of the basis is small enough to be kept whole, and where a dual simplex always finds a
+/// dual feasible basis to begin with, because no cost and no coefficient changes.
+std::unique_ptr<Solver> make_solver(const Program& program, const Shape& shape) {
+  const bool steady = std::none_of(shape.places.begin(), shape.places.end(), [](const Place& place) {
+    return place.target == Target::cost || place.target == Target::coefficient;
+  });
+  if (shape.dense && steady && program.rows <= DenseSolver::most_rows)
+    return std::make_unique<DenseSolver>(program);
+  return std::make_unique<HighsSolver>(program);
 }
 
 /// Scaled like a row's or column's other bounds; infinity stays what it is.
@@ -80,7 +94,7 @@ Instance& Stage::instance(int worker) {
 
 Instance::Instance(Stage& stage)
     : stage_(stage),
-      simplex_(stage.program_),
+      solver_(make_solver(stage.program_, stage.shape_)),
       in_values_(stage.shape_.in_columns.size()),
       lower_(stage.program_.column_lower),
       upper_(stage.program_.column_upper),
@@ -91,10 +105,10 @@ Instance::Instance(Stage& stage)
       values_(at(stage.shape_.families)) {}
 
 void Instance::begin(const double* state, const Start* start) {
-  if (simplex_.spoiled() || stage_.changes_matrix_) {
-    simplex_.load();  // an entry that was 0 comes back at another place in its column: other bits
+  if (solver_->must_load() || stage_.changes_matrix_) {
+    solver_->load();  // an entry that was 0 comes back at another place in its column: other bits
   } else {
-    simplex_.drop_rows_from(stage_.program_.rows);
+    solver_->drop_rows_from(stage_.program_.rows);
   }
   working_.clear();
   carries_.assign(stage_.cuts.count(), 0);
@@ -103,10 +117,10 @@ void Instance::begin(const double* state, const Start* start) {
   for (std::size_t i = 0; i < in_values_.size(); ++i) {
     in_values_[i] = state[shape.in_states[i]] / shape.column_scale[at(shape.in_columns[i])];
   }
-  simplex_.set_column_bounds(shape.in_columns, in_values_.data(), in_values_.data());
+  solver_->set_column_bounds(shape.in_columns, in_values_.data(), in_values_.data());
   if (start != nullptr) add(start->cuts);
-  simplex_.forget();
-  if (start != nullptr) simplex_.start_from(start->basis);
+  solver_->forget();
+  if (start != nullptr) solver_->start_from(start->basis);
 }
 
 /// The programme as it was before the solver took to other means.
@@ -115,8 +129,8 @@ void Instance::restore() {
   working_.clear();
   std::fill(carries_.begin(), carries_.end(), 0);
   std::fill(carries_mixture_.begin(), carries_mixture_.end(), 0);
-  simplex_.load();
-  simplex_.set_column_bounds(stage_.shape_.in_columns, in_values_.data(), in_values_.data());
+  solver_->load();
+  solver_->set_column_bounds(stage_.shape_.in_columns, in_values_.data(), in_values_.data());
   add(working);
 }
 
@@ -149,7 +163,7 @@ void Instance::apply(const double* noise) {
         cost_[at(column)] = noise[w] * c * shape.cost_scale;
         break;
       case Target::coefficient:
-        simplex_.set_coefficient(row, column, noise[w] * r * c);
+        solver_->set_coefficient(row, column, noise[w] * r * c);
         break;
     }
   }
@@ -160,12 +174,12 @@ void Instance::apply(const double* noise) {
   };
   gather(stage_.noisy_rows_, row_lower_, buffer_lower_);
   gather(stage_.noisy_rows_, row_upper_, buffer_upper_);
-  simplex_.set_row_bounds(stage_.noisy_rows_, buffer_lower_.data(), buffer_upper_.data());
+  solver_->set_row_bounds(stage_.noisy_rows_, buffer_lower_.data(), buffer_upper_.data());
   gather(stage_.noisy_columns_, lower_, buffer_lower_);
   gather(stage_.noisy_columns_, upper_, buffer_upper_);
-  simplex_.set_column_bounds(stage_.noisy_columns_, buffer_lower_.data(), buffer_upper_.data());
+  solver_->set_column_bounds(stage_.noisy_columns_, buffer_lower_.data(), buffer_upper_.data());
   gather(stage_.noisy_costs_, cost_, buffer_lower_);
-  simplex_.set_costs(stage_.noisy_costs_, buffer_lower_.data());
+  solver_->set_costs(stage_.noisy_costs_, buffer_lower_.data());
 }
 
 void Instance::add(std::span<const std::int32_t> cuts) {
@@ -200,13 +214,13 @@ void Instance::add(std::span<const std::int32_t> cuts) {
     }
     working_.push_back(cut);
   }
-  simplex_.add_rows(lower, starts, columns, numbers);
+  solver_->add_rows(lower, starts, columns, numbers);
 }
 
 bool Instance::add_violated() {
   if (stage_.cuts.count() == 0 && stage_.mixtures.empty()) return false;
   const Shape& shape = stage_.shape_;
-  const std::span<const double> solution = simplex_.values();
+  const std::span<const double> solution = solver_->values();
   const std::size_t first_value = at(stage_.program_.columns - shape.families);
   for (std::size_t i = 0; i < shape.out_columns.size(); ++i) {
     outgoing_[at(shape.out_states[i])] =
@@ -252,18 +266,18 @@ bool Instance::add_violated() {
 }
 
 Status Instance::solve(const double* noise, std::int32_t iteration) {
-  if (simplex_.spoiled()) restore();
+  if (solver_->must_load()) restore();
   apply(noise);
   ++statistics.solves;
   while (true) {
     const std::int64_t begun = now_ns();
-    const Status status = simplex_.solve();
+    const Status status = solver_->solve();
     statistics.run_ns += now_ns() - begun;
     ++statistics.rounds;
-    statistics.iterations += simplex_.iterations();
-    if (simplex_.spoiled()) ++statistics.retries;
+    statistics.iterations += solver_->iterations();
+    if (solver_->needed_more()) ++statistics.retries;
     if (status != Status::optimal) return status;
-    const bool spoiled = simplex_.spoiled();
+    const bool spoiled = solver_->must_load();
     if (!add_violated()) break;
     if (spoiled) {
       restore();
@@ -275,7 +289,7 @@ Status Instance::solve(const double* noise, std::int32_t iteration) {
 }
 
 void Instance::mark_tight(std::int32_t iteration) const {
-  const std::span<const double> duals = simplex_.row_duals();
+  const std::span<const double> duals = solver_->row_duals();
   for (std::size_t i = 0; i < working_.size(); ++i) {
     if (working_[i] < 0 || duals[at(stage_.program_.rows) + i] == 0.0) continue;
     // Several threads may say the same of the same cut.
@@ -284,11 +298,11 @@ void Instance::mark_tight(std::int32_t iteration) const {
 }
 
 double Instance::objective() const {
-  return simplex_.objective() / stage_.shape_.cost_scale + stage_.shape_.offset;
+  return solver_->objective() / stage_.shape_.cost_scale + stage_.shape_.offset;
 }
 
 double Instance::stage_cost() const {
-  const std::span<const double> solution = simplex_.values();
+  const std::span<const double> solution = solver_->values();
   const std::size_t columns = at(stage_.program_.columns - stage_.shape_.families);
   double cost = 0;
   for (std::size_t j = 0; j < columns; ++j) cost += cost_[j] * solution[j];
@@ -298,7 +312,7 @@ double Instance::stage_cost() const {
 void Instance::slopes(double* out) const {
   const Shape& shape = stage_.shape_;
   std::fill(out, out + shape.states, 0.0);
-  const std::span<const double> reduced = simplex_.reduced_costs();
+  const std::span<const double> reduced = solver_->reduced_costs();
   for (std::size_t i = 0; i < shape.in_columns.size(); ++i) {
     const std::size_t column = at(shape.in_columns[i]);
     out[shape.in_states[i]] = reduced[column] / (shape.cost_scale * shape.column_scale[column]);
@@ -308,7 +322,7 @@ void Instance::slopes(double* out) const {
 void Instance::outgoing(double* out) const {
   const Shape& shape = stage_.shape_;
   std::fill(out, out + shape.states, 0.0);
-  const std::span<const double> solution = simplex_.values();
+  const std::span<const double> solution = solver_->values();
   for (std::size_t i = 0; i < shape.out_columns.size(); ++i) {
     const std::size_t column = at(shape.out_columns[i]);
     // Not beyond its bounds, where the next stage might find no solution; and + 0.0 makes -0 a 0.
@@ -318,23 +332,23 @@ void Instance::outgoing(double* out) const {
 }
 
 double Instance::column_value(int column) const {
-  return simplex_.values()[at(column)] * stage_.shape_.column_scale[at(column)] + 0.0;
+  return solver_->values()[at(column)] * stage_.shape_.column_scale[at(column)] + 0.0;
 }
 
 double Instance::row_dual(int row) const {
-  return simplex_.row_duals()[at(row)] * stage_.shape_.row_scale[at(row)] / stage_.shape_.cost_scale + 0.0;
+  return solver_->row_duals()[at(row)] * stage_.shape_.row_scale[at(row)] / stage_.shape_.cost_scale + 0.0;
 }
 
 Start Instance::start() const {
   Start start;
-  Basis found = simplex_.basis();
-  if (simplex_.spoiled() || found.columns.empty()) return start;
+  Basis found = solver_->basis();
+  if (solver_->must_load() || found.columns.empty()) return start;
   start.basis.columns = std::move(found.columns);
   const auto rows = at(stage_.program_.rows);
   start.basis.rows.assign(found.rows.begin(), found.rows.begin() + static_cast<std::ptrdiff_t>(rows));
   // A cut whose own variable is basic is slack: without its row the rest is a basis still.
   for (std::size_t i = 0; i < working_.size(); ++i) {
-    if (simplex_.row_is_basic(static_cast<int>(rows + i))) continue;
+    if (found.rows[rows + i] == static_cast<std::uint8_t>(Place_in_basis::basic)) continue;
     start.cuts.push_back(working_[i]);
     start.basis.rows.push_back(found.rows[rows + i]);
   }

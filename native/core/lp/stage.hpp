@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/lp/cuts.hpp"
-#include "core/lp/simplex.hpp"
+#include "core/lp/solver.hpp"
 
 namespace cobre::lp {
 
@@ -47,6 +47,8 @@ struct Shape {
   double value_bound = 0;
   /// How many values follow: one, or several whose mixtures bound the first from below (multi cut).
   int families = 1;
+  /// Whether small programmes may have a solver of their own; else HiGHS solves all.
+  bool dense = true;
 };
 
 /// Where a solve begins: the cuts in the programme and the basis. Cuts below 0 are mixtures: -1 is the first.
@@ -87,7 +89,7 @@ class Instance {
   [[nodiscard]] double column_value(int column) const;
   [[nodiscard]] double row_dual(int row) const;
   [[nodiscard]] Start start() const;
-  [[nodiscard]] std::string words() const { return simplex_.words(); }
+  [[nodiscard]] std::string words() const { return solver_->words(); }
 
   Statistics statistics;
 
@@ -99,7 +101,7 @@ class Instance {
   void mark_tight(std::int32_t iteration) const;
 
   Stage& stage_;
-  Simplex simplex_;
+  std::unique_ptr<Solver> solver_;
   std::vector<double> in_values_;             // scaled
   std::vector<double> lower_, upper_, cost_;  // of all columns, as they are now
   std::vector<double> row_lower_, row_upper_;

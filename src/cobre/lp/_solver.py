@@ -87,6 +87,7 @@ class StageSolver:
         discount: what the value that follows counts for.
         value_bound: a lower bound on that value, as a cost.
         families: 1, or 1 and the number of outcomes for one value per outcome (multi cut).
+        dense: whether a small programme may have a solver of its own; otherwise HiGHS solves all.
     """
 
     def __init__(  # noqa: PLR0913  it is the meeting point of all that a node is
@@ -100,6 +101,7 @@ class StageSolver:
         discount: float = 1.0,
         value_bound: float = 0.0,
         families: int = 1,
+        dense: bool = True,
     ) -> None:
         scales = scales_of(program, noise)
         incoming = sorted(states.incoming.items(), key=lambda pair: pair[1])  # HiGHS wants ascending columns
@@ -139,6 +141,7 @@ class StageSolver:
                 "offset": float(sign * program.offset),
                 "value_bound": float(value_bound),
                 "families": families,
+                "dense": dense,
             },
         )
 

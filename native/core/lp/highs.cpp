@@ -1,4 +1,4 @@
-#include "core/lp/simplex.hpp"
+#include "core/lp/highs.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -56,14 +56,14 @@ void set_other_means(Highs& highs, int means) {
 
 }  // namespace
 
-Simplex::Simplex(const Program& program) : program_(program), highs_(std::make_unique<Highs>()) {
+HighsSolver::HighsSolver(const Program& program) : program_(program), highs_(std::make_unique<Highs>()) {
   set_usual_options(*highs_);
   load();
 }
 
-Simplex::~Simplex() = default;
+HighsSolver::~HighsSolver() = default;
 
-void Simplex::load() {
+void HighsSolver::load() {
   HighsLp lp;
   lp.num_col_ = program_.columns;
   lp.num_row_ = program_.rows;
@@ -82,9 +82,9 @@ void Simplex::load() {
   spoiled_ = false;
 }
 
-void Simplex::forget() { highs_->clearSolver(); }
+void HighsSolver::forget() { highs_->clearSolver(); }
 
-void Simplex::start_from(const Basis& basis) {
+void HighsSolver::start_from(const Basis& basis) {
   if (basis.columns.empty()) return;
   HighsBasis given;
   given.alien = false;  // it came from HiGHS: no need to find out whether it is one
@@ -101,40 +101,40 @@ void Simplex::start_from(const Basis& basis) {
   require(highs_->setBasis(given), "a basis");
 }
 
-void Simplex::set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) {
+void HighsSolver::set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) {
   if (rows.empty()) return;
   require(highs_->changeRowsBounds(static_cast<int>(rows.size()), rows.data(), lower, upper), "row bounds");
 }
 
-void Simplex::set_column_bounds(std::span<const int> columns, const double* lower, const double* upper) {
+void HighsSolver::set_column_bounds(std::span<const int> columns, const double* lower, const double* upper) {
   if (columns.empty()) return;
   require(highs_->changeColsBounds(static_cast<int>(columns.size()), columns.data(), lower, upper),
           "column bounds");
 }
 
-void Simplex::set_costs(std::span<const int> columns, const double* costs) {
+void HighsSolver::set_costs(std::span<const int> columns, const double* costs) {
   if (columns.empty()) return;
   require(highs_->changeColsCost(static_cast<int>(columns.size()), columns.data(), costs), "costs");
 }
 
-void Simplex::set_coefficient(int row, int column, double value) {
+void HighsSolver::set_coefficient(int row, int column, double value) {
   require(highs_->changeCoeff(row, column, value), "a coefficient");
 }
 
-void Simplex::add_rows(std::span<const double> lower, std::span<const int> starts,
-                       std::span<const int> columns, std::span<const double> values) {
+void HighsSolver::add_rows(std::span<const double> lower, std::span<const int> starts,
+                           std::span<const int> columns, std::span<const double> values) {
   const std::vector<double> upper(lower.size(), kHighsInf);
   require(highs_->addRows(static_cast<int>(lower.size()), lower.data(), upper.data(),
                           static_cast<int>(values.size()), starts.data(), columns.data(), values.data()),
           "a cut");
 }
 
-void Simplex::drop_rows_from(int first) {
+void HighsSolver::drop_rows_from(int first) {
   const int rows = highs_->getNumRow();
   if (first < rows) require(highs_->deleteRows(first, rows - 1), "to drop cuts");
 }
 
-Status Simplex::run() {
+Status HighsSolver::run() {
   require(highs_->run() == HighsStatus::kError && highs_->getModelStatus() == HighsModelStatus::kNotset
               ? HighsStatus::kError
               : HighsStatus::kOk,
@@ -153,11 +153,11 @@ Status Simplex::run() {
   }
 }
 
-Status Simplex::solve() {
+Status HighsSolver::solve() {
   iterations_ = 0;
   Status verdict = run();
   if (verdict == Status::optimal) return verdict;
-  spoiled_ = true;  // scaling and presolve leave traces
+  spoiled_ = true;
   for (int other = 0; other < other_means; ++other) {
     set_other_means(*highs_, other);
     forget();
@@ -169,12 +169,12 @@ Status Simplex::solve() {
   return verdict;
 }
 
-std::span<const double> Simplex::values() const { return highs_->getSolution().col_value; }
-std::span<const double> Simplex::reduced_costs() const { return highs_->getSolution().col_dual; }
-std::span<const double> Simplex::row_duals() const { return highs_->getSolution().row_dual; }
-double Simplex::objective() const { return highs_->getInfo().objective_function_value; }
+std::span<const double> HighsSolver::values() const { return highs_->getSolution().col_value; }
+std::span<const double> HighsSolver::reduced_costs() const { return highs_->getSolution().col_dual; }
+std::span<const double> HighsSolver::row_duals() const { return highs_->getSolution().row_dual; }
+double HighsSolver::objective() const { return highs_->getInfo().objective_function_value; }
 
-Basis Simplex::basis() const {
+Basis HighsSolver::basis() const {
   const HighsBasis& found = highs_->getBasis();
   if (!found.valid) return {};
   Basis basis;
@@ -185,10 +185,6 @@ Basis Simplex::basis() const {
   for (const HighsBasisStatus status : found.row_status)
     basis.rows.push_back(static_cast<std::uint8_t>(status));
   return basis;
-}
-
-bool Simplex::row_is_basic(int row) const {
-  return highs_->getBasis().row_status[static_cast<std::size_t>(row)] == HighsBasisStatus::kBasic;
 }
 
 std::string library_version() { return Highs().version(); }

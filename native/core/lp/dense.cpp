@@ -1,0 +1,553 @@
+#include "core/lp/dense.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "core/lp/clones.hpp"
+
+namespace cobre::lp {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double primal_tolerance = 1e-9, dual_tolerance = 1e-9;
+/// By how much reduced costs may go beyond zero for the sake of a larger pivot.
+constexpr double harris_tolerance = 1e-10;
+/// A pivot smaller than this is not made.
+constexpr double pivot_tolerance = 1e-7;
+/// Errors of the inverse grow with each update; a new one costs about as much as fifty.
+constexpr int updates_before_inverting = 100;
+constexpr std::size_t lanes = 8;
+
+/// into -= factor * from
+COBRE_CLONES void subtract(double* into, const double* from, double factor, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) into[i] -= factor * from[i];
+}
+
+/// In lanes that are added in one order, so that any processor gives the same bits. Padded with zeros.
+COBRE_CLONES double dot(const double* a, const double* b, std::size_t count) {
+  double sums[lanes] = {};
+  for (std::size_t i = 0; i < count; i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  }
+  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+}
+
+std::size_t padded(std::size_t count) { return (count + lanes - 1) / lanes * lanes; }
+
+}  // namespace
+
+DenseSolver::DenseSolver(const Program& program) : program_(program) { load(); }
+
+void DenseSolver::load() {
+  columns_ = static_cast<std::size_t>(program_.columns);
+  rows_ = static_cast<std::size_t>(program_.rows);
+  lower_ = program_.column_lower;
+  upper_ = program_.column_upper;
+  cost_ = program_.cost;
+  lower_.insert(lower_.end(), program_.row_lower.begin(), program_.row_lower.end());
+  upper_.insert(upper_.end(), program_.row_upper.begin(), program_.row_upper.end());
+  cost_.resize(variables(), 0.0);
+  by_row_.assign(rows_, {});
+  by_column_.assign(columns_, {});
+  for (std::size_t j = 0; j < columns_; ++j) {
+    for (int at = program_.starts[j]; at < program_.starts[j + 1]; ++at) {
+      const int row = program_.indices[static_cast<std::size_t>(at)];
+      const double value = program_.values[static_cast<std::size_t>(at)];
+      by_row_[static_cast<std::size_t>(row)].push_back({static_cast<int>(j), value});
+      by_column_[j].push_back({row, value});
+    }
+  }
+  reserve_rows(rows_);
+  forget();
+}
+
+/// Room for so many rows in all that is as long as the basis.
+void DenseSolver::reserve_rows(std::size_t rows) {
+  if (padded(rows) > stride_) {
+    const std::size_t wide = padded(rows + 2 * lanes);
+    std::vector<double> wider(wide * wide, 0.0);
+    if (has_inverse_) {
+      for (std::size_t r = 0; r < head_.size(); ++r) {
+        std::copy_n(inverse_.data() + r * stride_, stride_, wider.data() + r * wide);
+      }
+    }
+    inverse_ = std::move(wider);
+    stride_ = wide;
+  }
+  work_.assign(stride_, 0.0);
+  alpha_column_.resize(stride_);
+}
+
+void DenseSolver::forget() {
+  has_inverse_ = has_duals_ = has_basis_ = false;
+  where_.clear();
+}
+
+void DenseSolver::start_from(const Basis& basis) {
+  if (basis.columns.empty()) return;
+  if (basis.columns.size() != columns_ || basis.rows.size() != rows_) {
+    throw std::runtime_error("a basis of another programme");
+  }
+  where_.resize(variables());
+  const auto known = [](std::uint8_t code) {
+    return code <= static_cast<std::uint8_t>(Where::zero) ? static_cast<Where>(code) : Where::lower;
+  };
+  for (std::size_t j = 0; j < columns_; ++j) where_[j] = known(basis.columns[j]);
+  for (std::size_t i = 0; i < rows_; ++i) where_[columns_ + i] = known(basis.rows[i]);
+  has_inverse_ = has_duals_ = false;
+}
+
+void DenseSolver::set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t variable = columns_ + static_cast<std::size_t>(rows[i]);
+    lower_[variable] = lower[i];
+    upper_[variable] = upper[i];
+  }
+}
+
+void DenseSolver::set_column_bounds(std::span<const int> columns, const double* lower, const double* upper) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    lower_[static_cast<std::size_t>(columns[i])] = lower[i];
+    upper_[static_cast<std::size_t>(columns[i])] = upper[i];
+  }
+}
+
+void DenseSolver::set_costs(std::span<const int> columns, const double* costs) {
+  for (std::size_t i = 0; i < columns.size(); ++i) cost_[static_cast<std::size_t>(columns[i])] = costs[i];
+  if (!columns.empty()) has_duals_ = false;
+}
+
+void DenseSolver::set_coefficient(int, int, double) {
+  throw std::logic_error("the dense solver is for programmes whose matrix does not change");
+}
+
+void DenseSolver::add_rows(std::span<const double> lower, std::span<const int> starts,
+                           std::span<const int> columns, std::span<const double> values) {
+  reserve_rows(rows_ + lower.size());
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    const std::size_t row = rows_++;
+    by_row_.emplace_back();
+    const auto begin = static_cast<std::size_t>(starts[i]);
+    const std::size_t end = i + 1 < starts.size() ? static_cast<std::size_t>(starts[i + 1]) : values.size();
+    for (std::size_t at = begin; at < end; ++at) {
+      by_row_[row].push_back({columns[at], values[at]});
+      by_column_[static_cast<std::size_t>(columns[at])].push_back({static_cast<int>(row), values[at]});
+    }
+    lower_.push_back(lower[i]);
+    upper_.push_back(infinity);
+    cost_.push_back(0.0);
+    if (!where_.empty()) where_.push_back(Where::basic);  // the row's own variable
+    if (!has_inverse_) continue;
+    // Then the inverse grows by a row, and nothing else changes.
+    head_.push_back(columns_ + row);
+    weight_.push_back(1.0);
+    x_.push_back(0.0);
+    d_.push_back(0.0);
+    y_.push_back(0.0);
+    double* const added = inverse_row(row);
+    std::fill(added, added + stride_, 0.0);
+    std::vector<double> coefficient(columns_, 0.0);
+    for (const Entry& entry : by_row_[row]) coefficient[static_cast<std::size_t>(entry.column)] = entry.value;
+    for (std::size_t r = 0; r < row; ++r) {
+      if (head_[r] < columns_ && coefficient[head_[r]] != 0) {
+        subtract(added, inverse_row(r), -coefficient[head_[r]], stride_);
+      }
+    }
+    added[row] = -1.0;
+  }
+}
+
+void DenseSolver::drop_rows_from(int first) {
+  const auto kept = static_cast<std::size_t>(first);
+  if (kept >= rows_) return;
+  for (std::size_t row = kept; row < rows_; ++row) {
+    for (const Entry& entry : by_row_[row]) {
+      auto& column = by_column_[static_cast<std::size_t>(entry.column)];
+      while (!column.empty() && column.back().column >= first) column.pop_back();
+    }
+  }
+  by_row_.resize(kept);
+  rows_ = kept;
+  lower_.resize(variables());
+  upper_.resize(variables());
+  cost_.resize(variables());
+  forget();
+}
+
+/// All rows' own variables are basic, and columns at the bound that their cost asks for.
+void DenseSolver::begin_from_rows() {
+  where_.assign(variables(), Where::basic);
+  for (std::size_t j = 0; j < columns_; ++j) {
+    const bool up = std::isfinite(upper_[j]) && (cost_[j] < 0 || !std::isfinite(lower_[j]));
+    where_[j] = up ? Where::upper : std::isfinite(lower_[j]) ? Where::lower : Where::zero;
+  }
+}
+
+/// The inverse of the basis that `where_` tells, by elimination: first those rows whose own variable is
+/// basic, which need none, then columns in their order, each in the row where it is largest.
+bool DenseSolver::invert() {
+  std::vector<std::size_t> structural;
+  head_.assign(rows_, variables());
+  std::size_t basics = 0;
+  for (std::size_t j = 0; j < variables(); ++j) {
+    if (where_[j] != Where::basic) continue;
+    ++basics;
+    if (j < columns_) {
+      structural.push_back(j);
+    } else {
+      head_[j - columns_] = j;
+    }
+  }
+  if (basics != rows_) return false;
+  std::fill(inverse_.begin(), inverse_.end(), 0.0);
+  for (std::size_t r = 0; r < rows_; ++r) inverse_row(r)[r] = -1.0;  // that of all rows' own variables
+  // Sparse columns first: they fill in little.
+  std::stable_sort(structural.begin(), structural.end(),
+                   [&](std::size_t a, std::size_t b) { return by_column_[a].size() < by_column_[b].size(); });
+  for (const std::size_t j : structural) {
+    column_of_inverse(j, alpha_column_);
+    std::size_t best = rows_;
+    for (std::size_t r = 0; r < rows_; ++r) {
+      if (head_[r] != variables()) continue;
+      if (best == rows_ || std::fabs(alpha_column_[r]) > std::fabs(alpha_column_[best])) best = r;
+    }
+    if (best == rows_ || std::fabs(alpha_column_[best]) < pivot_tolerance) return false;
+    head_[best] = j;
+    double* const pivot_row = inverse_row(best);
+    const double scale = 1.0 / alpha_column_[best];
+    for (std::size_t i = 0; i < stride_; ++i) pivot_row[i] *= scale;
+    for (std::size_t r = 0; r < rows_; ++r) {
+      if (r != best && alpha_column_[r] != 0) subtract(inverse_row(r), pivot_row, alpha_column_[r], stride_);
+    }
+  }
+  weight_.assign(rows_, 1.0);
+  has_inverse_ = true;
+  has_duals_ = false;
+  updates_ = 0;
+  return true;
+}
+
+/// The column of a variable, times the inverse.
+void DenseSolver::column_of_inverse(std::size_t j, std::vector<double>& out) const {
+  std::fill(out.begin(), out.end(), 0.0);
+  const auto add = [&](std::size_t row, double value) {
+    const double* at = inverse_.data() + row;
+    for (std::size_t r = 0; r < rows_; ++r, at += stride_) out[r] += value * *at;
+  };
+  if (j >= columns_) {
+    add(j - columns_, -1.0);
+  } else {
+    for (const Entry& entry : by_column_[j]) add(static_cast<std::size_t>(entry.column), entry.value);
+  }
+}
+
+/// Put each variable that is not basic at a bound that exists, the one that its reduced cost asks for.
+bool DenseSolver::place_nonbasic() {
+  movable_.clear();
+  for (std::size_t j = 0; j < variables(); ++j) {
+    if (where_[j] == Where::basic) continue;
+    const bool low = std::isfinite(lower_[j]), high = std::isfinite(upper_[j]);
+    if (low && high) {
+      if (where_[j] == Where::zero) where_[j] = Where::lower;
+      if (d_[j] < -dual_tolerance) where_[j] = Where::upper;
+      if (d_[j] > dual_tolerance) where_[j] = Where::lower;
+    } else {
+      where_[j] = low ? Where::lower : high ? Where::upper : Where::zero;
+    }
+    x_[j] = where_[j] == Where::lower ? lower_[j] : where_[j] == Where::upper ? upper_[j] : 0.0;
+    if (!fixed(j)) movable_.push_back(j);
+  }
+  return dual_feasible();
+}
+
+bool DenseSolver::dual_feasible() const {
+  for (std::size_t j = 0; j < variables(); ++j) {
+    if (where_[j] == Where::basic || fixed(j)) continue;
+    if (d_[j] < -dual_tolerance && where_[j] != Where::upper) return false;
+    if (d_[j] > dual_tolerance && where_[j] != Where::lower) return false;
+  }
+  return true;
+}
+
+void DenseSolver::compute_primal() {
+  std::fill(work_.begin(), work_.end(), 0.0);
+  for (std::size_t j = 0; j < columns_; ++j) {
+    if (where_[j] == Where::basic || x_[j] == 0) continue;
+    for (const Entry& entry : by_column_[j])
+      work_[static_cast<std::size_t>(entry.column)] += entry.value * x_[j];
+  }
+  for (std::size_t i = 0; i < rows_; ++i) {
+    if (where_[columns_ + i] != Where::basic) work_[i] -= x_[columns_ + i];
+  }
+  for (std::size_t r = 0; r < rows_; ++r) x_[head_[r]] = -dot(inverse_row(r), work_.data(), stride_);
+}
+
+void DenseSolver::compute_dual() {
+  std::fill(work_.begin(), work_.end(), 0.0);
+  for (std::size_t r = 0; r < rows_; ++r) {
+    if (cost_[head_[r]] != 0) subtract(work_.data(), inverse_row(r), -cost_[head_[r]], stride_);
+  }
+  y_.assign(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(rows_));
+  for (std::size_t i = 0; i < rows_; ++i) {
+    if (where_[columns_ + i] == Where::basic) y_[i] = 0.0;  // but for rounding it is
+  }
+  d_.resize(variables());
+  for (std::size_t j = 0; j < columns_; ++j) {
+    double reduced = cost_[j];
+    for (const Entry& entry : by_column_[j])
+      reduced -= y_[static_cast<std::size_t>(entry.column)] * entry.value;
+    d_[j] = where_[j] == Where::basic ? 0.0 : reduced;
+  }
+  for (std::size_t i = 0; i < rows_; ++i)
+    d_[columns_ + i] = where_[columns_ + i] == Where::basic ? 0.0 : y_[i];
+  has_duals_ = true;
+}
+
+/// Whether the rows are what they should be.
+bool DenseSolver::accurate() const {
+  for (std::size_t i = 0; i < rows_; ++i) {
+    double sum = 0, size = 1;
+    for (const Entry& entry : by_row_[i]) {
+      const double term = entry.value * x_[static_cast<std::size_t>(entry.column)];
+      sum += term;
+      size = std::max(size, std::fabs(term));
+    }
+    if (!(std::fabs(sum - x_[columns_ + i]) <= primal_tolerance * size)) return false;
+  }
+  return true;
+}
+
+/// The row whose basic variable is furthest outside its bounds, by Devex weights; -1 if none is.
+int DenseSolver::leaving() const {
+  int best = -1;
+  double worst = 0;
+  for (std::size_t r = 0; r < rows_; ++r) {
+    const std::size_t j = head_[r];
+    const double outside = std::max(lower_[j] - x_[j], x_[j] - upper_[j]);
+    if (outside > primal_tolerance && outside * outside > worst * weight_[r]) {
+      worst = outside * outside / weight_[r];
+      best = static_cast<int>(r);
+    }
+  }
+  return best;
+}
+
+/// A row of the inverse times all columns that are not basic.
+void DenseSolver::price_row(std::size_t r) {
+  const double* const row = inverse_row(r);
+  alpha_row_.assign(variables(), 0.0);
+  for (std::size_t i = 0; i < rows_; ++i) {
+    if (row[i] == 0) continue;
+    for (const Entry& entry : by_row_[i])
+      alpha_row_[static_cast<std::size_t>(entry.column)] += row[i] * entry.value;
+    alpha_row_[columns_ + i] = -row[i];
+  }
+}
+
+/// The variable that becomes basic, where the dual objective stops rising; those that are passed on the way
+/// change their bounds (`flips_`). -1 if there is none: the programme is infeasible.
+int DenseSolver::entering(double infeasibility) {
+  candidates_.clear();
+  flips_.clear();
+  // Below its bound the basic variable must rise, above it must fall.
+  const double sign = infeasibility < 0 ? -1.0 : 1.0;
+  for (const std::size_t j : movable_) {
+    const double alpha = sign * alpha_row_[j], size = std::fabs(alpha);
+    if (size <= pivot_tolerance || (where_[j] == Where::lower && alpha < 0) ||
+        (where_[j] == Where::upper && alpha > 0)) {
+      continue;
+    }
+    const double reduced = rightful(j);
+    candidates_.push_back({j, size, reduced / size, (reduced + harris_tolerance) / size});
+  }
+  double slope = std::fabs(infeasibility);
+  while (!candidates_.empty()) {
+    double least = infinity;
+    for (const Candidate& candidate : candidates_) least = std::min(least, candidate.latest);
+    // Of all that come about as early, the largest pivot (Harris).
+    const Candidate* chosen = nullptr;
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.ratio > least) continue;
+      if (chosen == nullptr || candidate.size > chosen->size) chosen = &candidate;
+      slope -= candidate.size * (upper_[candidate.variable] - lower_[candidate.variable]);
+    }
+    if (!(slope > 0)) return static_cast<int>(chosen->variable);
+    std::erase_if(candidates_, [&](const Candidate& candidate) {
+      if (candidate.ratio > least) return false;
+      flips_.push_back(candidate.variable);
+      return true;
+    });
+  }
+  return -1;
+}
+
+/// Variables that have been passed go to their other bounds.
+void DenseSolver::flip() {
+  for (const std::size_t j : flips_) {
+    const double before = x_[j];
+    where_[j] = where_[j] == Where::lower ? Where::upper : Where::lower;
+    x_[j] = where_[j] == Where::lower ? lower_[j] : upper_[j];
+    column_of_inverse(j, work_);
+    for (std::size_t r = 0; r < rows_; ++r) x_[head_[r]] -= (x_[j] - before) * work_[r];
+  }
+}
+
+/// The size of a reduced cost; 0 if rounding has taken it beyond.
+double DenseSolver::rightful(std::size_t j) const {
+  return where_[j] == Where::lower   ? std::max(0.0, d_[j])
+         : where_[j] == Where::upper ? std::max(0.0, -d_[j])
+                                     : 0.0;
+}
+
+void DenseSolver::pivot(std::size_t r, std::size_t q, double target) {
+  const std::size_t out = head_[r];
+  const double step = (where_[q] == Where::upper ? -rightful(q) : rightful(q)) / alpha_row_[q];
+  for (std::size_t& j : movable_) {
+    d_[j] -= step * alpha_row_[j];
+    if (j == q) j = out;  // which takes its place, unless it is fixed and cannot come back
+  }
+  if (fixed(out)) std::erase(movable_, out);
+  d_[q] = 0.0;
+  d_[out] = -step;
+
+  const double move = (x_[out] - target) / alpha_column_[r];
+  for (std::size_t i = 0; i < rows_; ++i) x_[head_[i]] -= move * alpha_column_[i];
+  x_[q] += move;
+  x_[out] = target;
+
+  const double pivot_weight = std::max(weight_[r], 1.0), size = alpha_column_[r] * alpha_column_[r];
+  for (std::size_t i = 0; i < rows_; ++i) {
+    if (i != r && alpha_column_[i] != 0) {
+      weight_[i] = std::max(weight_[i], alpha_column_[i] * alpha_column_[i] / size * pivot_weight);
+    }
+  }
+  weight_[r] = std::max(pivot_weight / size, 1.0);
+
+  double* const pivot_row = inverse_row(r);
+  const double scale = 1.0 / alpha_column_[r];
+  for (std::size_t i = 0; i < stride_; ++i) pivot_row[i] *= scale;
+  for (std::size_t i = 0; i < rows_; ++i) {
+    if (i != r && alpha_column_[i] != 0) subtract(inverse_row(i), pivot_row, alpha_column_[i], stride_);
+  }
+  head_[r] = q;
+  where_[q] = Where::basic;
+  where_[out] = target == lower_[out] ? Where::lower : Where::upper;
+  ++updates_;
+}
+
+/// Pivots until the basis is optimal. False if it does not come to that.
+bool DenseSolver::iterate() {
+  const int most = 100 + 20 * static_cast<int>(rows_);
+  bool fresh = updates_ == 0;
+  for (int step = 0; step < most; ++step) {
+    const int r = leaving();
+    if (r < 0) {
+      compute_dual();
+      if (accurate() && dual_feasible()) return true;
+      if (fresh || !invert()) return false;
+      fresh = true;
+      compute_dual();
+      if (!place_nonbasic()) return false;
+      compute_primal();
+      continue;
+    }
+    const auto row = static_cast<std::size_t>(r);
+    const std::size_t out = head_[row];
+    price_row(row);
+    const double outside = x_[out] < lower_[out] ? x_[out] - lower_[out] : x_[out] - upper_[out];
+    const int q = entering(outside);
+    if (q < 0) return false;
+    const auto in = static_cast<std::size_t>(q);
+    column_of_inverse(in, alpha_column_);
+    const double error = std::fabs(alpha_column_[row] - alpha_row_[in]);
+    if (updates_ >= updates_before_inverting || error > 1e-7 * (1 + std::fabs(alpha_column_[row]))) {
+      if (updates_ == 0 || !invert()) return false;
+      compute_dual();
+      if (!place_nonbasic()) return false;
+      compute_primal();
+      continue;
+    }
+    flip();
+    pivot(row, in, outside < 0 ? lower_[out] : upper_[out]);
+    ++iterations_;
+    fresh = false;
+  }
+  return false;
+}
+
+Status DenseSolver::solve() {
+  iterations_ = 0;
+  needed_more_ = has_basis_ = false;
+  if (where_.empty()) begin_from_rows();
+  x_.resize(variables());
+  bool solved = has_inverse_ || invert();
+  if (solved) {
+    if (!has_duals_) compute_dual();
+    solved = place_nonbasic();
+  }
+  if (solved) {
+    compute_primal();
+    solved = iterate();
+  }
+  if (!solved) return ask_highs();
+  objective_ = 0;
+  for (std::size_t j = 0; j < columns_; ++j) objective_ += cost_[j] * x_[j];
+  has_basis_ = true;
+  return Status::optimal;
+}
+
+/// The programme as it is now, to the general solver, from scratch; then on from its basis.
+Status DenseSolver::ask_highs() {
+  Program now;
+  now.columns = static_cast<int>(columns_);
+  now.rows = static_cast<int>(rows_);
+  const auto columns = static_cast<std::ptrdiff_t>(columns_);
+  now.cost.assign(cost_.begin(), cost_.begin() + columns);
+  now.column_lower.assign(lower_.begin(), lower_.begin() + columns);
+  now.column_upper.assign(upper_.begin(), upper_.begin() + columns);
+  now.row_lower.assign(lower_.begin() + columns, lower_.end());
+  now.row_upper.assign(upper_.begin() + columns, upper_.end());
+  now.starts.push_back(0);
+  for (const std::vector<Entry>& column : by_column_) {
+    for (const Entry& entry : column) {
+      now.indices.push_back(entry.column);
+      now.values.push_back(entry.value);
+    }
+    now.starts.push_back(static_cast<int>(now.indices.size()));
+  }
+  HighsSolver highs(now);
+  const Status status = highs.solve();
+  iterations_ += highs.iterations();
+  needed_more_ = highs.needed_more();
+  words_ = highs.words();
+  forget();
+  if (status != Status::optimal) return status;
+  x_.assign(highs.values().begin(), highs.values().end());
+  d_.assign(highs.reduced_costs().begin(), highs.reduced_costs().end());
+  y_.assign(highs.row_duals().begin(), highs.row_duals().end());
+  x_.resize(variables());
+  d_.resize(variables());
+  objective_ = highs.objective();
+  const Basis found = highs.basis();
+  if (!needed_more_ && !found.columns.empty()) {
+    start_from(found);
+    has_basis_ = true;
+  }
+  return status;
+}
+
+Basis DenseSolver::basis() const {
+  if (!has_basis_) return {};
+  Basis basis;
+  for (std::size_t j = 0; j < columns_; ++j) basis.columns.push_back(static_cast<std::uint8_t>(where_[j]));
+  for (std::size_t i = 0; i < rows_; ++i) {
+    basis.rows.push_back(static_cast<std::uint8_t>(where_[columns_ + i]));
+  }
+  return basis;
+}
+
+}  // namespace cobre::lp

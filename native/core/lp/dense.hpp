@@ -1,0 +1,105 @@
+// A dual simplex method for small programmes, which keeps the whole inverse of the basis.
+//
+// A stage of a multistage problem is solved again and again with other bounds, from a basis that is dual
+// feasible. General solvers spend most of such a solve on what they do once per call; with some hundred rows
+// an explicit inverse is small enough to stay in the cache, and a pivot takes a microsecond or two.
+//
+// The method is the textbook's (Koberstein 2005, chapters 3 and 6): bounded variables, Devex weights in the
+// dual, a long-step ratio test. Rows are variables too: (A, -I)(x, r) = 0, and the right-hand side is always
+// zero. Where it does not come to a proven optimum, HiGHS has the last word.
+#pragma once
+
+#include <memory>
+
+#include "core/lp/highs.hpp"
+#include "core/lp/solver.hpp"
+
+namespace cobre::lp {
+
+class DenseSolver final : public Solver {
+ public:
+  /// Beyond so many rows an update of the inverse costs more than HiGHS's sparse factors.
+  static constexpr int most_rows = 400;
+
+  explicit DenseSolver(const Program& program);
+
+  void load() override;
+  void forget() override;
+  void start_from(const Basis& basis) override;
+  void set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) override;
+  void set_column_bounds(std::span<const int> columns, const double* lower, const double* upper) override;
+  void set_costs(std::span<const int> columns, const double* costs) override;
+  void set_coefficient(int row, int column, double value) override;
+  void add_rows(std::span<const double> lower, std::span<const int> starts, std::span<const int> columns,
+                std::span<const double> values) override;
+  void drop_rows_from(int first) override;
+
+  Status solve() override;
+  [[nodiscard]] bool needed_more() const override { return needed_more_; }
+  [[nodiscard]] bool must_load() const override { return false; }
+
+  [[nodiscard]] std::span<const double> values() const override { return {x_.data(), columns_}; }
+  [[nodiscard]] std::span<const double> reduced_costs() const override { return {d_.data(), columns_}; }
+  [[nodiscard]] std::span<const double> row_duals() const override { return y_; }
+  [[nodiscard]] double objective() const override { return objective_; }
+  [[nodiscard]] Basis basis() const override;
+  [[nodiscard]] int iterations() const override { return iterations_; }
+  [[nodiscard]] std::string words() const override { return words_; }
+
+ private:
+  using Where = Place_in_basis;
+  struct Entry {
+    int column;
+    double value;
+  };
+  /// A variable that may become basic: how large its pivot is, and when its reduced cost reaches zero.
+  struct Candidate {
+    std::size_t variable;
+    double size, ratio, latest;
+  };
+
+  [[nodiscard]] std::size_t variables() const { return columns_ + rows_; }
+  [[nodiscard]] bool fixed(std::size_t j) const { return lower_[j] == upper_[j]; }
+  double* inverse_row(std::size_t r) { return inverse_.data() + r * stride_; }
+
+  void reserve_rows(std::size_t rows);
+  void begin_from_rows();
+  [[nodiscard]] bool invert();
+  [[nodiscard]] bool place_nonbasic();
+  void compute_primal();
+  void compute_dual();
+  [[nodiscard]] bool dual_feasible() const;
+  [[nodiscard]] bool accurate() const;
+  [[nodiscard]] int leaving() const;
+  void price_row(std::size_t r);
+  [[nodiscard]] int entering(double infeasibility);
+  void flip();
+  void column_of_inverse(std::size_t j, std::vector<double>& out) const;
+  [[nodiscard]] double rightful(std::size_t j) const;
+  void pivot(std::size_t r, std::size_t q, double target);
+  [[nodiscard]] bool iterate();
+  Status ask_highs();
+
+  const Program& program_;
+  std::size_t columns_ = 0, rows_ = 0;
+  // By variable: columns, then rows.
+  std::vector<double> lower_, upper_, cost_, x_, d_;
+  std::vector<Where> where_;
+  std::vector<std::vector<Entry>> by_row_;     // of A
+  std::vector<std::vector<Entry>> by_column_;  // of A; `column` is the row
+  std::vector<std::size_t> head_;              // which variable is basic in each row
+  std::vector<double> inverse_;                // of the basis, by rows
+  std::size_t stride_ = 0;
+  std::vector<double> weight_, y_;
+  std::vector<double> alpha_row_, alpha_column_, work_;
+  std::vector<std::size_t> movable_;  // neither basic nor fixed
+  std::vector<Candidate> candidates_;
+  std::vector<std::size_t> flips_;
+  bool has_inverse_ = false, has_duals_ = false;
+  int updates_ = 0, iterations_ = 0;
+  double objective_ = 0;
+  bool needed_more_ = false, has_basis_ = false;
+  std::string words_;
+};
+
+}  // namespace cobre::lp
