@@ -327,7 +327,8 @@ class Finding:
 
     Attributes:
         kind: what sort of thing: ``"missing_file"``, ``"unknown_file"``, ``"unreadable"``, ``"syntax"``,
-            ``"schema"``, ``"reference"``, ``"duplicate"``, ``"dimension"``, ``"meaning"`` or ``"unsupported"``.
+            ``"schema"``, ``"reference"``, ``"duplicate"``, ``"dimension"``, ``"meaning"`` or
+            ``"unsupported"``.
         file: relative to the folder, with forward slashes; empty for the folder itself.
         entity: of which plant, bus, stage, ...; empty if it is of none.
         field: where in the file, as in ``hydros[3].reservoir.min_storage_hm3``, or the column; may be empty.

@@ -45,8 +45,8 @@ def load(folder: str | os.PathLike[str]) -> Case:
     The order in which the files name their entities changes nothing.
 
     Raises:
-        CaseError: it cannot be used; ``findings`` has everything that is wrong, from missing files to numbers that
-            make no sense, and everything that the format has and this package cannot use yet.
+        CaseError: it cannot be used; ``findings`` has everything that is wrong, from missing files to numbers
+            that make no sense, and everything that the format has and this package cannot use yet.
     """
     path = Path(folder)
     report = Report()

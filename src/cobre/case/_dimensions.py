@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from cobre.case import _expressions
-from cobre.case._constraints import ExchangeFactors
+from cobre.case._constraints import ExchangeFactor, ExchangeFactors
 from cobre.case._noise import noise_entities
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
-from cobre.case._scenario_files import CorrelationFile, LoadFactors, SourceFactors
+from cobre.case._scenario_files import CorrelationFile, LoadFactor, LoadFactors, SourceFactor, SourceFactors
 from cobre.case._series import Timeline
 from cobre.case._tables import ABSENT, Table
 
@@ -62,7 +62,7 @@ def _check_statistics(raw: Raw, timeline: Timeline, report: Report) -> None:
         _check_coverage(sources, SOURCES, "ncs_id", "source", wanted, timeline, report)
 
 
-def _check_coverage(  # noqa: PLR0913 - a table and who must be in it
+def _check_coverage(  # noqa: PLR0913, PLR0917 - a table and who must be in it
     table: Table | None,
     file: str,
     key: str,
@@ -111,7 +111,7 @@ def _check_factors(raw: Raw, timeline: Timeline, report: Report) -> None:
     loads = raw.document("scenarios/load_factors.json", LoadFactors)
     sources = raw.document("scenarios/non_controllable_factors.json", SourceFactors)
     exchange = raw.document("constraints/exchange_factors.json", ExchangeFactors)
-    entries = [
+    entries: list[tuple[str, str, LoadFactor | SourceFactor | ExchangeFactor]] = [
         *(
             ("scenarios/load_factors.json", f"bus {e.bus_id}", e)
             for e in (loads.load_factors if loads else ())
@@ -191,7 +191,9 @@ def _check_openings(raw: Raw, timeline: Timeline, report: Report) -> None:
                 message = f"must go from 0 to {count - 1}, because there are {count} {what}"
                 report.error("dimension", OPENINGS, message, entity=where, field=column)
         if rows.sum() != stage.num_scenarios * len(entities):
-            message = f"there are {rows.sum()} rows, not {stage.num_scenarios} × {len(entities)}"
+            message = (
+                f"there are {rows.sum()} rows, not {stage.num_scenarios} openings of {len(entities)} entities"
+            )
             report.error("dimension", OPENINGS, message, entity=where)
 
 
@@ -202,7 +204,7 @@ def _check_correlation(raw: Raw, report: Report) -> None:
         for group in profile.correlation_groups:
             size = len(group.entities)
             if [len(row) for row in group.matrix] != [size] * size:
-                message = f"the matrix must be {size} × {size}, one row for each entity"
+                message = f"the matrix must be {size} by {size}, one row for each entity"
                 report.error(
                     "dimension", file, message, entity=f"profile {name}, group {group.name}", field="matrix"
                 )

@@ -1,4 +1,4 @@
-"""Evaporation as a linear function of the volume: the tangent to the area of the water times what evaporates of it."""
+"""Evaporation as a linear function of the volume: what evaporates per area, times the tangent to the area."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def resolve(hydro: _entities.Hydro, geometry: Table | None, timeline: Timeline) 
     """The flow that evaporates from a reservoir, by stage; None if that is not modelled.
 
     A millimetre of a square kilometre is 1000 m³, so ``c`` mm in a stage of ``H`` hours make a flow of
-    ``c · area / (3.6 · H)`` m³/s. The area is between the points of the geometry, and is replaced by its tangent
-    at the reference volume: the given one of the month, or the middle of the reservoir.
+    ``c · area / (3.6 · H)`` m³/s. The area is linear between the points of the geometry, and replaced by its
+    tangent at the reference volume: the given one of the month, or the middle of the reservoir.
     """
     if hydro.evaporation is None or geometry is None:
         return None

@@ -69,7 +69,7 @@ class Inflows:
                 report.error(
                     "dimension",
                     STATISTICS,
-                    f"the inflow model looks back to where there are no statistics, {missing[0]} stages before the first",
+                    f"the inflow model looks back {missing[0]} stages, to where there are no statistics",
                     entity=f"hydro {hydro.id}",
                     field="stage_id",
                     value=self._id_before(missing[0]),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
+from pydantic import Field
+
 from cobre.case._base import Document, Id, Index, NonNegative, Number, Strict
 
 
@@ -36,5 +38,5 @@ class InitialConditions(Document):
 
     storage: list[Storage]
     filling_storage: list[Storage]
-    past_inflows: list[PastInflows] = []
-    recent_observations: list[Observation] = []
+    past_inflows: list[PastInflows] = Field(default_factory=list)
+    recent_observations: list[Observation] = Field(default_factory=list)

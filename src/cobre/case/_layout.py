@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cobre.case import _config, _constraints, _entities, _initial, _penalties, _production
+from cobre.case import _config, _constraints, _entities, _initial, _penalties, _production, _stages
 from cobre.case import _scenario_files as _scenarios
-from cobre.case import _stages
 from cobre.case._base import Document
 from cobre.case._tables import Column, TableSpec, ids
 

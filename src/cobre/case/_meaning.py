@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,7 +45,7 @@ def _check_segments(
     segments: Sequence[DeficitSegment], file: str, entity: str, prefix: str, report: Report
 ) -> None:
     field = f"{prefix}deficit_segments"
-    for index, (one, next_) in enumerate(zip(segments, segments[1:], strict=False)):
+    for index, (one, next_) in enumerate(itertools.pairwise(segments)):
         if next_.cost <= one.cost:
             message = f"costs must increase, but {next_.cost:g} follows {one.cost:g}"
             where = f"{field}[{index + 1}].cost"

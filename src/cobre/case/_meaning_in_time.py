@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 
 import numpy as np
@@ -11,7 +12,7 @@ from cobre.case._noise import default_profile
 from cobre.case._raw import Raw
 from cobre.case._report import Report
 from cobre.case._scenario_files import CorrelationFile, CorrelationGroup
-from cobre.case._stages import PreStudyStage, Stage, Stages
+from cobre.case._stages import Stages
 
 CORRELATION = "scenarios/correlation.json"
 COEFFICIENTS = "scenarios/inflow_ar_coefficients.parquet"
@@ -34,8 +35,7 @@ def check(raw: Raw, report: Report) -> None:
 def _check_dates(stages: Stages, report: Report) -> None:
     if not stages.stages:
         report.error("meaning", "stages.json", "there are no stages", field="stages")
-    everything: list[Stage | PreStudyStage] = [*stages.stages, *stages.pre_study_stages]
-    for stage in everything:
+    for stage in stages.all:
         if stage.start_date >= stage.end_date:
             message = f"it ends on {stage.end_date}, but begins on {stage.start_date}"
             value = str(stage.end_date)
@@ -43,7 +43,7 @@ def _check_dates(stages: Stages, report: Report) -> None:
                 "meaning", "stages.json", message, entity=f"stage {stage.id}", field="end_date", value=value
             )
     ordered = stages.ordered
-    for one, following in zip(ordered, ordered[1:], strict=False):
+    for one, following in itertools.pairwise(ordered):
         if following.start_date < one.end_date:
             message = f"it begins on {following.start_date}, before stage {one.id} ends on {one.end_date}"
             report.error(
@@ -64,7 +64,7 @@ def _check_seasons(stages: Stages, report: Report) -> None:
     definitions = stages.season_definitions
     if definitions:
         known = {season.id for season in definitions.seasons}
-        for stage in [*stages.stages, *stages.pre_study_stages]:
+        for stage in stages.all:
             if stages.season(stage) not in known:
                 message = f"season_definitions has no season {stages.season(stage)}"
                 report.error(
@@ -81,7 +81,9 @@ def _check_seasons(stages: Stages, report: Report) -> None:
             days[stage.season_id].add((stage.end_date - stage.start_date).days)
     for number, lengths in sorted(days.items()):
         if max(lengths) - min(lengths) > 7:
-            message = f"its stages have from {min(lengths)} to {max(lengths)} days; one model cannot be right for all"
+            message = (
+                f"its stages have from {min(lengths)} to {max(lengths)} days: too different for one model"
+            )
             report.error("meaning", "stages.json", message, entity=f"season {number}", field="season_id")
 
 
@@ -119,7 +121,7 @@ def _check_lags(raw: Raw, stages: Stages, report: Report) -> None:
             report.error(
                 "meaning",
                 "initial_conditions.json",
-                f"the inflow model looks back {order} stages, but only {past.get(hydro, 0)} past inflows are given",
+                f"the model looks back {order} stages, but {past.get(hydro, 0)} past inflows are given",
                 entity=f"hydro {hydro}",
                 field="past_inflows",
                 suggestion="give at least as many, the latest first",

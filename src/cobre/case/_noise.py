@@ -74,8 +74,9 @@ class Scenarios:
     """What is random, and all that the case says of it beyond the statistics in its system.
 
     Attributes:
-        entities: who has noise, in the order of all columns of noise: inflows of all hydro plants, then loads of the
-            buses whose standard deviation is not 0 in all stages, then sources that have statistics; each by id.
+        entities: who has noise, in the order of all columns of noise: inflows of all hydro plants, then loads
+            of the buses whose standard deviation is not 0 in all stages, then sources that have statistics;
+            each by id.
         seed: of the openings.
         methods: per stage, how openings are to be drawn where none are given.
         openings: by stage id, one row for each opening, one column for each entity; None if none are given.
@@ -97,12 +98,13 @@ def noise_entities(raw: Raw) -> tuple[NoiseEntity, ...] | None:
     """Who has noise; None if the files that say so are wrong."""
     loads, sources = raw.table(_LOADS), raw.table(_SOURCES)
     unknown = (loads is None and _LOADS in raw.tables) or (sources is None and _SOURCES in raw.tables)
-    if unknown or raw.ids("hydros") is None:
+    hydros = raw.ids("hydros")
+    if unknown or hydros is None:
         return None
     random_loads = [] if loads is None else np.unique(loads["bus_id"][loads["std_mw"] > 0]).tolist()
     random_sources = [] if sources is None else np.unique(sources["ncs_id"]).tolist()
     return (
-        *(NoiseEntity("inflow", hydro.id) for hydro in raw.hydros),
+        *(NoiseEntity("inflow", hydro) for hydro in sorted(hydros)),
         *(NoiseEntity("load", bus) for bus in random_loads),
         *(NoiseEntity("ncs", source) for source in random_sources),
     )

@@ -19,8 +19,8 @@ def resolve(
 ) -> tuple[Floats, tuple[Floats, ...], Floats]:
     """The base, the coefficients and the scale of ``a = base + Σ coefficients · past inflows + scale · η``.
 
-    Files have coefficients of standardised inflows, ``(a - mean) / std``. In m³/s they are ``φ · std / std of the
-    lag``, and 0 where the lag's inflow is certain.
+    Files have coefficients ``φ`` of standardised inflows, ``(a - mean) / std``. Of inflows in m³/s they are
+    ``φ · std / std of the lag``, and 0 where the lag's inflow is certain.
 
     Args:
         mean_m3s: by stage.

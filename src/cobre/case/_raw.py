@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from cobre.case import _entities
-from cobre.case._base import AnyDocument, Document
+from cobre.case._base import AnyDocument, Document, Named
 from cobre.case._config import Config
 from cobre.case._constraints import Constraint, GenericConstraints
 from cobre.case._documents import read_document
@@ -118,7 +118,7 @@ class Raw:
             return None
         if file in REQUIRED and file not in self.documents:
             return None
-        entities = cast(list[_entities.Named], getattr(self, kind))
+        entities = cast(list[Named], getattr(self, kind))
         return {entity.id for entity in entities} | self._lost(file)
 
     def _lost(self, file: str) -> set[int]:
@@ -139,7 +139,7 @@ FILE_OF = {
 }
 
 
-AnyNamed = TypeVar("AnyNamed", bound=_entities.Named)
+AnyNamed = TypeVar("AnyNamed", bound=Named)
 
 
 def _by_id(entities: list[AnyNamed]) -> list[AnyNamed]:

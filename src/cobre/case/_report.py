@@ -59,7 +59,7 @@ class Report:
         """Add what does not."""
         self.warnings.append(Finding(kind, file, entity, field, value, message, suggestion))
 
-    def unknown_name(
+    def unknown_name(  # noqa: PLR0913 - what, and where
         self, file: str, name: str, known: Collection[str], what: str, *, entity: str = "", field: str = ""
     ) -> None:
         """Add a field or column that the format does not have, and what may have been meant."""

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from cobre import system as resolved
 from cobre.case import _evaporation, _expressions, _production
 from cobre.case._bounds import Bounds
 from cobre.case._config import Config
@@ -17,10 +18,9 @@ from cobre.case._inflows import Inflows
 from cobre.case._penalties import DeficitSegment, Penalties
 from cobre.case._raw import Raw
 from cobre.case._scenario_files import LoadFactors, SourceFactors
-from cobre.case._series import Factors, Overrides, Series, Timeline, first_given
+from cobre.case._series import BlockSeries, Factors, Overrides, Series, Timeline, first_given
 from cobre.case._stages import RiskAverse, Stage, Stages
 from cobre.case._tables import ABSENT
-from cobre import system as resolved
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class Resolver:
             )
         return tuple(result)
 
-    def _by_block(self, capacity: Series, entity: int, factors: Factors) -> resolved.BlockSeries:
+    def _by_block(self, capacity: Series, entity: int, factors: Factors) -> BlockSeries:
         own = self.timeline.factors(entity, factors)
         return tuple(value * blocks for value, blocks in zip(capacity, own, strict=True))
 
@@ -259,8 +259,7 @@ class Resolver:
         result = []
         for constraint in self.raw.constraints:
             bounds = tuple(np.full(len(stage.blocks), np.nan) for stage in self.timeline.stages)
-            rows = [] if table is None else np.flatnonzero(table["constraint_id"] == constraint.id)
-            for row in rows:
+            for row in () if table is None else np.flatnonzero(table["constraint_id"] == constraint.id):
                 assert table is not None  # noqa: S101 - for the type checker
                 block = int(table["block_id"][row])
                 where = slice(None) if block == ABSENT else block

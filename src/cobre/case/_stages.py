@@ -96,7 +96,7 @@ class PolicyGraph(Strict):
 
     type: Literal["finite_horizon", "cyclic"]
     annual_discount_rate: NonNegative
-    transitions: list[Transition] = []
+    transitions: list[Transition] = Field(default_factory=list)
 
 
 class Stages(Document):
@@ -105,7 +105,12 @@ class Stages(Document):
     policy_graph: PolicyGraph
     stages: list[Stage]
     season_definitions: SeasonDefinitions | None = None
-    pre_study_stages: list[PreStudyStage] = []
+    pre_study_stages: list[PreStudyStage] = Field(default_factory=list)
+
+    @property
+    def all(self) -> list[Stage | PreStudyStage]:
+        """The stages of the study and those before it."""
+        return [*self.stages, *self.pre_study_stages]
 
     @property
     def ordered(self) -> list[Stage]:

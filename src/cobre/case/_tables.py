@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from cobre.case._report import Report
@@ -19,7 +19,7 @@ ABSENT = -1
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its type, whether it may be absent or empty, its range, and of what its values are the ids."""
+    """A column: its type, whether it may be absent or null, its range, and of what its values are the ids."""
 
     name: str
     type: Literal["id", "number", "date"] = "number"
@@ -59,7 +59,7 @@ def read_table(path: Path, file: str, spec: TableSpec, report: Report) -> Table 
     try:
         # A file handle, because a path would also name folders and other file systems.
         with path.open("rb") as stream:
-            read = pq.read_table(stream)  # type: ignore[no-untyped-call]
+            read = pq.read_table(stream)
     except (OSError, pa.ArrowException) as error:
         report.error(
             "unreadable",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from pydantic import BaseModel
 
 from cobre.case._config import Config
@@ -83,7 +85,7 @@ def _check_graph(stages: Stages, report: Report) -> None:
         report.error("unsupported", "stages.json", message, field="policy_graph.type", value="cyclic")
         return
     ids = [stage.id for stage in stages.ordered]
-    chain = set(zip(ids, ids[1:], strict=False))
+    chain = set(itertools.pairwise(ids))
     given = {(edge.source_id, edge.target_id) for edge in graph.transitions if edge.probability > 0}
     named = all(edge.source_id in ids and edge.target_id in ids for edge in graph.transitions)
     if named and not given <= chain:
