@@ -12,13 +12,14 @@ import pytest
 
 from cobre import case
 from tests.case import folders
+from tests.case.valid_case import stage, valid
 
 EXAMPLES = os.environ.get("COBRE_TEST_CASES")
 
 
 @pytest.fixture
 def loaded(tmp_path):
-    return case.load(folders.write(tmp_path, folders.valid()))
+    return case.load(folders.write(tmp_path, valid()))
 
 
 def same(one, other):
@@ -95,7 +96,7 @@ def test_penalties_of_a_stage_count_before_those_of_the_plant_and_of_all(loaded)
 
 
 def test_a_particular_penalty_counts_before_a_symmetric_one(tmp_path):
-    files = folders.valid()
+    files = valid()
     files["penalties.json"]["hydro"]["water_withdrawal_violation_pos_cost"] = 1200.0
     files["system/hydros.json"]["hydros"][1]["penalties"] = {"evaporation_violation_neg_cost": 1.0}
     first, second = (plant.penalties for plant in case.load(folders.write(tmp_path, files)).system.hydros)
@@ -126,14 +127,14 @@ def test_inflows_are_in_the_units_of_the_system(loaded):
 
 def test_lags_before_the_study_have_the_statistics_of_their_season(tmp_path):
     """A year that begins in March: its February is the last of its stages."""
-    files = folders.valid()
+    files = valid()
     for name in ("scenarios/noise_openings.parquet", "scenarios/inflow_seasonal_stats.parquet"):
         del files[name]
     starts = [date(2024 + (2 + place) // 12, (2 + place) % 12 + 1, 1) for place in range(13)]
     files["stages.json"]["pre_study_stages"] = []
     del files["stages.json"]["policy_graph"]["transitions"]
     pairs = itertools.pairwise(starts)
-    stages = [folders.stage(place, str(one), str(end)) for place, (one, end) in enumerate(pairs)]
+    stages = [stage(place, str(one), str(end)) for place, (one, end) in enumerate(pairs)]
     for place, one in enumerate(stages):
         one["season_id"] = (2 + place) % 12
     files["stages.json"]["stages"] = stages
@@ -197,7 +198,7 @@ def test_noise(loaded):
 
 
 def test_history_and_given_scenarios(tmp_path):
-    files = folders.valid()
+    files = valid()
     files["scenarios/inflow_history.parquet"] = {
         "hydro_id": [0, 0],
         "date": [date(2000, 2, 1), date(2000, 1, 1)],
@@ -225,14 +226,14 @@ def test_config_has_the_defaults_of_the_format(loaded):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_entities_changes_nothing(tmp_path, loaded, seed):
-    files = folders.shuffled(copy.deepcopy(folders.valid()), seed)
+    files = folders.shuffled(copy.deepcopy(valid()), seed)
     other = case.load(folders.write(tmp_path / "other", files))
     assert same(loaded.system, other.system)
     assert same(loaded.scenarios, other.scenarios)
 
 
 def test_only_required_files_are_needed(tmp_path):
-    files = {name: content for name, content in folders.valid().items() if "/" not in name}
+    files = {name: content for name, content in valid().items() if "/" not in name}
     for kind in ("buses", "lines", "hydros", "thermals"):
         files[f"system/{kind}.json"] = {kind: []}
     files["system/buses.json"] = {"buses": [{"id": 3, "name": "B"}]}
@@ -243,10 +244,10 @@ def test_only_required_files_are_needed(tmp_path):
 
 
 def test_risk_is_read(tmp_path):
-    files = folders.valid()
+    files = valid()
     files["stages.json"]["stages"][1]["risk_measure"] = {"cvar": {"alpha": 0.2, "lambda": 0.5}}
     loaded = case.load(folders.write(tmp_path, files))
-    assert [stage.risk for stage in loaded.system.stages] == [(0.0, 1.0), (0.5, 0.2), (0.0, 1.0)]
+    assert [one.risk for one in loaded.system.stages] == [(0.0, 1.0), (0.5, 0.2), (0.0, 1.0)]
 
 
 def test_schemas_name_all_fields():

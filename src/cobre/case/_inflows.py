@@ -76,6 +76,15 @@ class Inflows:
                     suggestion=f"add rows for stages before the study, such as {self._id_before(missing[0])}",
                 )
 
+            elif self._loses_a_lag(hydro.id):
+                message = "a lag whose standard deviation is 0 has no effect, whatever its coefficient"
+                report.warn("meaning", COEFFICIENTS, message, entity=f"hydro {hydro.id}", field="coefficient")
+
+    def _loses_a_lag(self, hydro: int) -> bool:
+        """Whether a coefficient is lost, because the inflow that it multiplies is certain."""
+        pairs = zip(self._standardised(hydro), self.resolve(hydro).coefficients, strict=True)
+        return any(bool(np.any((given != 0) & (used == 0))) for given, used in pairs)
+
     def _standardised(self, hydro: int) -> list[NDArray[np.float64]]:
         models = [self._coefficients.get((hydro, stage), {}) for stage in self.timeline.ids]
         return [np.array([model[lag][0] for lag in sorted(model)]) for model in models]

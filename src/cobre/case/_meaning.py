@@ -169,9 +169,9 @@ def _check_evaporation(raw: Raw, timeline: Timeline | None, report: Report) -> N
                 field = f"evaporation.reference_volumes_hm3[{month}]"
                 message = f"must lie between {low:g} and {high:g}, the bounds of the reservoir"
                 report.error("meaning", FILE_OF["hydros"], message, field=field, value=volume, **where)
-        known = GEOMETRY in raw.tables and table is None  # wrong, and already reported
+        reported = GEOMETRY in raw.tables and table is None
         areas = np.array([0.0]) if table is None else table["area_km2"][table["hydro_id"] == hydro.id]
-        if not known and not np.any(areas > 0):
+        if not reported and not np.any(areas > 0):
             message = f"evaporation needs the plant's areas in {GEOMETRY}"
             report.error("dimension", FILE_OF["hydros"], message, field="evaporation", **where)
         if timeline is not None and any(season >= 12 for season in timeline.seasons):

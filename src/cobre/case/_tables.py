@@ -60,7 +60,7 @@ def read_table(path: Path, file: str, spec: TableSpec, report: Report) -> Table 
         # A file handle, because a path would also name folders and other file systems.
         with path.open("rb") as stream:
             read = pq.read_table(stream)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         report.error(
             "unreadable",
             file,
@@ -84,6 +84,9 @@ def _read_column(read: pa.Table, column: Column, file: str, report: Report) -> N
             return _nothing(column, read.num_rows)
         report.error("schema", file, "the column is missing", field=column.name)
         return None
+    if read.column_names.count(column.name) > 1:
+        report.error("duplicate", file, "there are several columns of that name", field=column.name)
+        return None
     values = read.column(column.name)
     if not _type_fits(values.type, column):
         wanted = {"id": "an integer type (INT32)", "number": "DOUBLE", "date": "DATE"}[column.type]
@@ -92,7 +95,8 @@ def _read_column(read: pa.Table, column: Column, file: str, report: Report) -> N
     if column.required and values.null_count:
         report.error("schema", file, f"{values.null_count} of the values are null", field=column.name)
         return None
-    return _check_range(_to_numpy(values, column), column, file, report)
+    given = np.asarray(values.is_valid().to_numpy())
+    return _check_range(_to_numpy(values, column), given, column, file, report)
 
 
 def _type_fits(kind: pa.DataType, column: Column) -> bool:
@@ -115,12 +119,11 @@ def _nothing(column: Column, rows: int) -> NDArray[Any]:
     return np.full(rows, ABSENT) if column.type == "id" else np.full(rows, np.nan)
 
 
-def _check_range(values: NDArray[Any], column: Column, file: str, report: Report) -> NDArray[Any] | None:
+def _check_range(
+    values: NDArray[Any], given: NDArray[np.bool_], column: Column, file: str, report: Report
+) -> NDArray[Any] | None:
     if column.type == "date":
         return values
-    given = (
-        ~np.isnan(values) if not column.required and column.type == "number" else np.ones(len(values), bool)
-    )
     fits = np.isfinite(values) & (values >= column.low) & (values <= column.high) & (values > column.above)
     wrong = np.flatnonzero(given & ~fits)
     for row in wrong[:5]:
