@@ -19,7 +19,7 @@ namespace cobre::lp {
 class DenseSolver final : public Solver {
  public:
   /// Beyond so many rows an update of the inverse costs more than HiGHS's sparse factors.
-  static constexpr int most_rows = 400;
+  static constexpr int most_rows = 200;
 
   explicit DenseSolver(const Program& program);
 
