@@ -116,7 +116,8 @@ def selection_of(given: CutSelection) -> Selection | None:
         return None
     every = given.check_frequency or 5
     if given.method == "domination":
-        return sddp.Domination(every, given.domination_epsilon if given.domination_epsilon is not None else 1e-9)
+        threshold = given.domination_epsilon
+        return sddp.Domination(every, 1e-9 if threshold is None else threshold)
     if given.method == "lml1":
         return sddp.LimitedMemoryLevel1(every, given.memory_window or 20)
     return sddp.Level1(every)

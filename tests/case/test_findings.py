@@ -86,8 +86,8 @@ def test_all_layers_are_found_at_once(tmp_path):
 def test_a_finding_names_the_entity_and_what_may_have_been_meant(tmp_path):
     (found,) = findings(tmp_path, at(BUSES, "buses.1.nme", "x"))
     assert (found.entity, found.suggestion) == ("bus 1", "remove it")
-    (found,) = findings(tmp_path / "2", at(HYDROS, "hydros.1.downstream", 0))
-    assert found.suggestion == "did you mean 'downstream_id'?"
+    (found,) = findings(tmp_path / "2", at(HYDROS, "hydros.1.exit_stage", 0))
+    assert found.suggestion == "did you mean 'exit_stage_id'?"
 
 
 def test_no_folder(tmp_path):

@@ -1,7 +1,6 @@
 """The public examples of the case format, and the values published for them.
 
-``COBRE_TEST_CASES`` names the folder that holds them: ``examples/deterministic`` and ``examples`` of cobre 0.5.1, with
-the openings of ``1dtoy`` beside it.
+``COBRE_TEST_CASES`` names the folder that holds them: those of cobre 0.5.1, with the openings of ``1dtoy``.
 """
 
 import os
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cobre import study
+from cobre import sddp, study
 
 CASES = os.environ.get("COBRE_TEST_CASES")
 pytestmark = pytest.mark.skipif(CASES is None, reason="COBRE_TEST_CASES does not name the public examples")
@@ -37,7 +36,5 @@ def test_an_example_with_given_openings_converges_to_its_value(tmp_path):
     folder = shutil.copytree(Path(CASES) / "1dtoy", tmp_path / "1dtoy")
     shutil.copy(Path(CASES) / "1dtoy-openings.parquet", folder / "scenarios" / "noise_openings.parquet")
     prepared = study.Study.load(folder)
-    from cobre import sddp
-
     result = sddp.train(prepared.problem, 400, risk=prepared.risk, trajectories=10)
     assert result.bound == pytest.approx(2605944.5861, rel=0, abs=0.01)

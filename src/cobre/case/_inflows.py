@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.case import _par
 from cobre.case._raw import Raw
 from cobre.case._report import Report
 from cobre.case._series import Series, Timeline
 from cobre.case._stages import Stages
+from cobre.stochastic import resolve
 from cobre.system import Inflow
 
 STATISTICS = "scenarios/inflow_seasonal_stats.parquet"
@@ -52,12 +52,17 @@ class Inflows:
         none = (0.0, 0.0)
         numbers = np.array([self._statistics.get((hydro, stage), none) for stage in self.timeline.ids])
         past = [self._before(hydro, back) or none for back in range(1, self._reach(hydro) + 1)]
-        base, coefficients, scale = _par.resolve(
-            numbers[:, 0], numbers[:, 1], self._standardised(hydro), self._ratios(hydro), past
+        model = resolve(
+            numbers[:, 0],
+            numbers[:, 1],
+            self._standardised(hydro),
+            ratios=self._ratios(hydro),
+            past_means=[mean for mean, _ in past],
+            past_stds=[std for _, std in past],
         )
         given = self.raw.initial.past_inflows if self.raw.initial else ()
         values = [tuple(entry.values_m3s) for entry in given if entry.hydro_id == hydro]
-        return Inflow(base, coefficients, scale, values[0] if values else ())
+        return Inflow(*model, values[0] if values else ())
 
     def check(self, report: Report) -> None:
         """Report lags that reach back to where nothing is known."""

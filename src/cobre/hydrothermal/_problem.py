@@ -22,7 +22,9 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
         system: what there is.
         noise: per stage, realisations by elements, in the order of `cobre.stochastic.noise_places`.
     """
-    orders = {hydro.id: max((len(c) for c in hydro.inflow.coefficients), default=0) for hydro in system.hydros}
+    orders = {
+        hydro.id: max((len(lags) for lags in hydro.inflow.coefficients), default=0) for hydro in system.hydros
+    }
     nodes = []
     for number, stage in enumerate(system.stages):
         built = StageProgram(system, number, orders)

@@ -1,8 +1,8 @@
 """The linear programme of one stage of a hydrothermal system.
 
-Variables, rows and costs are those of the Cobre specification (``lp-formulation``, ``equipment-formulations``).
-A slack exists only where what it relaxes can be missed, so a plain case is a small programme. Columns are
-called by kind, entity and block: ``turbined:3:0``.
+Variables, rows and costs are those of the Cobre specification (``lp-formulation`` and
+``equipment-formulations``). A slack exists only where what it relaxes can be missed, so a plain case is a
+small programme. Columns are called by kind, entity and block: ``turbined:3:0``.
 """
 
 from __future__ import annotations
@@ -266,7 +266,8 @@ class StageProgram:
                 columns = self._by_block(f"deficit:{bus.id}:{s}", 0.0, segment.depth_mw, segment.cost_per_mwh)
                 for k, column in enumerate(columns):
                     self._power[bus.id, k][column] = 1.0
-            for k, column in enumerate(self._by_block(f"excess:{bus.id}", 0.0, np.inf, bus.excess_cost_per_mwh[t])):
+            excess = self._by_block(f"excess:{bus.id}", 0.0, np.inf, bus.excess_cost_per_mwh[t])
+            for k, column in enumerate(excess):
                 self._power[bus.id, k][column] = -1.0
             self.loads[bus.id] = []
             for k in self.blocks:

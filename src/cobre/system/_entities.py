@@ -15,7 +15,7 @@ BlockSeries = tuple[NDArray[np.float64], ...]
 
 @dataclass(frozen=True)
 class DeficitSegment:
-    """A part of a bus's load that may go unserved: how much, without end for the last, and at what cost per MWh."""
+    """A part of a bus's load that may go unserved: how much, infinite for the last, and at what cost."""
 
     depth_mw: float
     cost_per_mwh: float
@@ -23,7 +23,7 @@ class DeficitSegment:
 
 @dataclass(frozen=True, eq=False)
 class Bus:
-    """Where power meets. Load is ``(mean + std · η) · factor`` of the block; a standard deviation of 0 is certain."""
+    """Where power meets. Load is ``(mean + std · η) · factor`` of the block, not below 0."""
 
     id: int
     name: str
@@ -62,7 +62,7 @@ class Thermal:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Wind or sun: available is ``max_generation_mw · min(max(mean + std · η, 0), 1) · factor`` of the block."""
+    """Wind or sun: ``max_generation_mw · (mean + std · η, from 0 to 1) · factor`` of the block is available."""
 
     id: int
     name: str
@@ -103,7 +103,7 @@ class Contract:
 
 @dataclass(frozen=True, eq=False)
 class Inflow:
-    """A periodic autoregressive model: ``a = base + Σ coefficients[ℓ] · a of ℓ stages ago + scale · η``.
+    """A periodic autoregressive model: ``a = base + Σ coefficients[k] · a of k stages ago + scale · η``.
 
     Attributes:
         base_m3s: what is certain.
@@ -128,7 +128,7 @@ class Evaporation:
 
 @dataclass(frozen=True, eq=False)
 class HydroPenalties:
-    """What it costs to do what should not be done: per m³/s and hour, except where the name says otherwise."""
+    """What it costs to do what should not be done: per m³/s and hour unless the name says otherwise."""
 
     spillage: Series
     diversion: Series

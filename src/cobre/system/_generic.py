@@ -17,7 +17,7 @@ class Term:
         coefficient: of the variable.
         variable: its kind.
         entity: the id of what it belongs to.
-        block: the id of the block; None for the sum over all, or for a variable that has none.
+        block: the number of the block; None for that of the constraint's row.
     """
 
     coefficient: float
