@@ -17,6 +17,7 @@ import cobre.errors
 import cobre.lp
 import cobre.sddp
 import cobre.stochastic
+import cobre.system
 from cobre.comm import _config
 from cobre.comm._registry import BUILTIN
 from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
@@ -110,6 +111,7 @@ def test_links_between_files_lead_somewhere(page):
         (cobre.lp, "lp.md"),
         (cobre.stochastic, "stochastic.md"),
         (cobre.case, "case.md"),
+        (cobre.system, "system.md"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )

@@ -106,7 +106,7 @@ def resolve(  # noqa: PLR0913  they are what a case stores
 def residual_ratios(standardised: Sequence[ArrayLike]) -> Floats:
     """Return what of each season's standard deviation its past does not explain, as the model itself implies.
 
-    Of season m it is ``√(1 - Σ ψ* · correlation with k seasons ago)``; see `autocorrelations`.
+    Of season m it is ``√(1 - Σ ψ* · correlation with k seasons ago)``; see ``autocorrelations``.
 
     Args:
         standardised: ψ* of each season in the order of the year, one for each lag from 1 on; lags reach into

@@ -62,7 +62,7 @@ class Thermal:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Wind or sun: ``max_generation_mw · (mean + std · η, from 0 to 1) · factor`` of the block is available."""
+    """Wind or sun. Available is ``max_generation_mw · (mean + std · η, from 0 to 1) · factor`` of a block."""
 
     id: int
     name: str
