@@ -5,6 +5,7 @@ import pytest
 from tests.case.changes import (
     COEFFICIENTS,
     CONFIG,
+    GENERIC,
     HYDROS,
     INITIAL,
     PRODUCTION,
@@ -118,6 +119,30 @@ CASES = {
         CONFIG,
         "policy.boundary",
         "yet",
+    ),
+    "other openings": (
+        lambda files: (
+            at(STAGES, "stages.0.sampling_method", "lhs")(files),
+            without("scenarios/noise_openings.parquet")(files),
+        ),
+        "unsupported",
+        STAGES,
+        "sampling_method",
+        "at random",
+    ),
+    "other trajectories": (
+        at(CONFIG, "training.scenario_source", {"inflow": {"scheme": "out_of_sample"}}),
+        "unsupported",
+        CONFIG,
+        "training.scenario_source.inflow.scheme",
+        "openings",
+    ),
+    "withdrawal constrained": (
+        at(GENERIC, "constraints.0.expression", "hydro_withdrawal(0)"),
+        "unsupported",
+        GENERIC,
+        "expression",
+        "constrained",
     ),
     "vertices": (
         at(CONFIG, "simulation", {"policy_type": "inner"}),

@@ -6,6 +6,7 @@ import itertools
 
 from pydantic import BaseModel
 
+from cobre.case import _expressions
 from cobre.case._config import Config
 from cobre.case._production import BySeason, ProductionModels
 from cobre.case._raw import FILE_OF, Raw
@@ -44,6 +45,49 @@ def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
     _check_thermals(raw, report)
     _check_initial_conditions(raw, report)
     _check_estimation(raw, report)
+    _check_sampling(raw, report)
+    _check_expressions(raw, report)
+
+
+def _check_sampling(raw: Raw, report: Report) -> None:
+    """Openings are drawn at random or given; trajectories follow them."""
+    source = raw.config.training.scenario_source if raw.config else None
+    for name in ("inflow", "load", "ncs"):
+        scheme = getattr(source, name).scheme if source else "in_sample"
+        if scheme != "in_sample":
+            field = f"training.scenario_source.{name}.scheme"
+            message = "training can only follow the openings yet"
+            report.error("unsupported", "config.json", message, field=field, value=scheme)
+    given = "scenarios/noise_openings.parquet" in raw.tables
+    for stage in raw.stages.stages if raw.stages and not given else ():
+        if stage.sampling_method != "saa":
+            message = "openings can only be drawn at random yet, or given"
+            report.error(
+                "unsupported",
+                "stages.json",
+                message,
+                entity=f"stage {stage.id}",
+                field="sampling_method",
+                value=stage.sampling_method,
+                suggestion="use 'saa'",
+            )
+
+
+def _check_expressions(raw: Raw, report: Report) -> None:
+    for constraint in raw.constraints:
+        try:
+            terms = _expressions.parse(constraint.expression)
+        except ValueError:
+            continue  # reported where meanings are
+        for variable in sorted({term.variable for term in terms} & _expressions.UNSUPPORTED):
+            report.error(
+                "unsupported",
+                FILE_OF["constraints"],
+                "cannot be constrained yet",
+                entity=f"constraint {constraint.id}",
+                field="expression",
+                value=variable,
+            )
 
 
 def _check_config(config: Config, report: Report) -> None:

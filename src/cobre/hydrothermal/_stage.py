@@ -324,6 +324,8 @@ class StageProgram:
                 yield self.rows[f"deficit:{bus.id}:{s}:{k}"], 1.0
             return
         for i, kind in enumerate(kinds[term.variable]):
+            if f"{kind}:{term.entity}:{k}" not in self.rows:
+                continue  # a plant without a channel diverts nothing
             column = self.rows[f"{kind}:{term.entity}:{k}"]
             if term.variable == "hydro_generation":
                 hydro = next(hydro for hydro in self.system.hydros if hydro.id == term.entity)
