@@ -46,6 +46,10 @@ nitpick_ignore_regex = [
     (r"py:exc", r"(TypeError|ValueError)"),
     (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich)(\..*)?"),
     (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
+    (
+        r"py:.*",
+        r"(Array|Floats|Series|BlockSeries|datetime\.date|cobre\.case\._config\.Config|System(\..*)?)",
+    ),
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

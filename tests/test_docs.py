@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+import cobre.case
 import cobre.comm
 import cobre.comm.testing
 import cobre.errors
 import cobre.lp
 import cobre.sddp
 import cobre.stochastic
+import cobre.system
 from cobre.comm import _config
 from cobre.comm._registry import BUILTIN
 from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
@@ -108,6 +110,8 @@ def test_links_between_files_lead_somewhere(page):
         (cobre.sddp, "sddp.md events.md lp.md"),
         (cobre.lp, "lp.md"),
         (cobre.stochastic, "stochastic.md"),
+        (cobre.case, "case.md"),
+        (cobre.system, "system.md"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
@@ -125,6 +129,7 @@ def _rows(text):
 
 
 FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS", "COBRE_TEST_LARGE"}
+FOR_TESTS |= {"COBRE_TEST_CASES"}
 
 
 def test_the_table_of_variables_has_every_setting():

@@ -20,6 +20,14 @@ EXAMPLES = [
     errors.InvalidProblem(["node 'a': the cost of column 'x' is nan", "there are no realisations"]),
     errors.SolveError("infeasible", "a", 3, {"volume": 10.0}, "infeasible_node_a_realisation_3.mps"),
     errors.PolicyFileError("a.policy", "it is truncated"),
+    errors.CaseError(
+        [
+            errors.Finding("missing_file", "stages.json", "", "", None, "the file is missing", "add it"),
+            errors.Finding("meaning", "system/buses.json", "bus 3", "buses[0].id", 3, "is odd"),
+            errors.Finding("meaning", "system/buses.json", "", "", None, "there are no buses"),
+        ],
+        "my_case",
+    ),
 ]
 
 #: The same error in its other forms.
@@ -45,6 +53,7 @@ def test_the_examples_are_all_there_are():
     """A new error needs an example here, and the families stay as small as the contract says."""
     families = (errors.CommError, errors.BackendError)
     alone = {errors.WorkerError, errors.InvalidProblem, errors.SolveError, errors.PolicyFileError}
+    alone |= {errors.CaseError}
     leaves = {leaf for family in families for leaf in family.__subclasses__()}
     assert leaves | alone == {type(example) for example in EXAMPLES}
     assert set(errors.CobreError.__subclasses__()) == {*families, *alone}
@@ -72,6 +81,12 @@ def test_the_words_say_what_happened_and_what_to_do():
         "or bounds to the states that lead here. "
         "The programme is in infeasible_node_a_realisation_3.mps.",
         "a.policy: it is truncated",
+        "my_case cannot be used as it stands; 3 findings:\n"
+        "  stages.json\n"
+        "    - the file is missing; add it\n"
+        "  system/buses.json\n"
+        "    - bus 3, buses[0].id: is odd\n"
+        "    - there are no buses",
         "rank 1 was killed by SIGKILL (signal 9)",
         "rank 1 was killed by signal 60",
         "rank 0 raised InvalidRoot: broadcast: root 5 is not a rank; this communicator has ranks 0 to 1",

@@ -16,7 +16,8 @@ CobreError
 ├── WorkerError                a rank that was started here failed
 ├── InvalidProblem             a multistage problem is not well formed; lists all that was found
 ├── SolveError                 a linear programme has no solution, or the solver found none
-└── PolicyFileError            a policy file is damaged, foreign or of another problem
+├── PolicyFileError            a policy file is damaged, foreign or of another problem
+└── CaseError                  a case folder cannot be used; lists all that was found
 ```
 
 Each error has fields for programs and says in words what happened and what to do next. All of them
@@ -26,16 +27,19 @@ an array is needed, a read-only result) is Python's own ``TypeError`` or ``Value
 
 import signal as signals
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 __all__ = [
     "AllocationFailed",
     "BackendError",
     "BackendNotAvailable",
+    "CaseError",
     "CobreError",
     "CollectiveFailed",
     "CommError",
     "ConfigurationProblem",
+    "Finding",
     "InitializationFailed",
     "InvalidBackend",
     "InvalidBufferSize",
@@ -315,3 +319,55 @@ class PolicyFileError(CobreError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, or doubtful, in a case folder.
+
+    Attributes:
+        kind: what sort of thing: ``"missing_file"``, ``"unknown_file"``, ``"unreadable"``, ``"syntax"``,
+            ``"schema"``, ``"reference"``, ``"duplicate"``, ``"dimension"``, ``"meaning"`` or
+            ``"unsupported"``.
+        file: relative to the folder, with forward slashes; empty for the folder itself.
+        entity: of which plant, bus, stage, ...; empty if it is of none.
+        field: where in the file, as in ``hydros[3].reservoir.min_storage_hm3``, or the column; may be empty.
+        value: what stands there, if that is a number, a truth or some text.
+        message: what is wrong with it.
+        suggestion: what to do about it; may be empty.
+    """
+
+    kind: str
+    file: str
+    entity: str
+    field: str
+    value: str | float | bool | None
+    message: str
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        where = ", ".join(part for part in (self.entity, self.field) if part)
+        what = f"{where}: {self.message}" if where else self.message
+        return f"{what}; {self.suggestion}" if self.suggestion else what
+
+
+class CaseError(CobreError):
+    """A case folder cannot be used. ``findings`` has all that is wrong with it, not only the first.
+
+    ``folder`` is the folder as it was given.
+    """
+
+    def __init__(self, findings: Sequence[Finding], folder: str = "the case") -> None:
+        super().__init__(tuple(findings), folder)
+        self.findings = tuple(findings)
+        self.folder = folder
+
+    def __str__(self) -> str:
+        count = len(self.findings)
+        lines = [f"{self.folder} cannot be used as it stands; {count} finding{'s'[: count != 1]}:"]
+        for file in dict.fromkeys(finding.file for finding in self.findings):
+            if file:
+                lines.append(f"  {file}")
+            indent = "    " if file else "  "
+            lines += [f"{indent}- {finding}" for finding in self.findings if finding.file == file]
+        return "\n".join(lines)

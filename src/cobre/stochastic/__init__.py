@@ -1,9 +1,33 @@
-"""Random numbers that are functions of where they are used, not of what was drawn before.
+"""Random numbers that are functions of where they are used, and models that make inflows and loads of them.
 
 `uniforms` gives the numbers of given coordinates, an iteration, a trajectory and a stage for instance, so any
 process can compute any of them, and all agree. `generator` makes a NumPy generator of such coordinates.
+`openings` and `out_of_sample` give the standard normal noise of stages; `inflow_noise`, `load` and
+`available` make m³/s and MW of it. `resolve` prepares a periodic autoregressive model; `estimate` fits one.
 """
 
+from cobre.stochastic._correlation import Correlation
 from cobre.stochastic._counter import generator, uniforms
+from cobre.stochastic._fit import SeasonModel, estimate
+from cobre.stochastic._openings import openings, out_of_sample
+from cobre.stochastic._par import Annual, Resolved, residual_ratios, resolve
+from cobre.stochastic._transform import NoisePlaces, available, inflow_noise, load, noise_places
 
-__all__ = ["generator", "uniforms"]
+__all__ = [
+    "Annual",
+    "Correlation",
+    "NoisePlaces",
+    "Resolved",
+    "SeasonModel",
+    "available",
+    "estimate",
+    "generator",
+    "inflow_noise",
+    "load",
+    "noise_places",
+    "openings",
+    "out_of_sample",
+    "residual_ratios",
+    "resolve",
+    "uniforms",
+]

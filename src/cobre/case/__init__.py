@@ -1,0 +1,26 @@
+"""Case folders: a hydrothermal study as JSON and Parquet files, in the format of Cobre 0.5.
+
+`load` reads a folder and resolves it: penalties of a stage count before those of an entity, and those
+before the ones of all; bounds may differ by stage; what is not in service has no capacity. Everything that
+is wrong is found at once, and raised as one `cobre.errors.CaseError`. `schemas` has JSON Schemas for editors.
+"""
+
+from cobre.case._case import Case, load, schemas
+from cobre.case._config import Config
+from cobre.case._noise import Correlation, CorrelationGroup, External, History, NoiseEntity, Scenarios
+from cobre.errors import CaseError, Finding
+
+__all__ = [
+    "Case",
+    "CaseError",
+    "Config",
+    "Correlation",
+    "CorrelationGroup",
+    "External",
+    "Finding",
+    "History",
+    "NoiseEntity",
+    "Scenarios",
+    "load",
+    "schemas",
+]

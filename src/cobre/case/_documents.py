@@ -1,0 +1,180 @@
+"""Reading a JSON file into its model, with findings that say where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from cobre.case._base import AnyDocument
+from cobre.case._report import Report, Value
+
+#: What the things in a list are called one by one.
+SINGULAR = {
+    "buses": "bus",
+    "lines": "line",
+    "hydros": "hydro",
+    "thermals": "thermal",
+    "non_controllable_sources": "source",
+    "pumping_stations": "pumping station",
+    "contracts": "contract",
+    "constraints": "constraint",
+    "stages": "stage",
+    "pre_study_stages": "pre-study stage",
+}
+
+
+def read_document(
+    path: Path, file: str, model: type[AnyDocument], report: Report
+) -> tuple[AnyDocument | None, set[int]]:
+    """The document in a file, and the ids of what had to be left out of it.
+
+    Entries that are wrong are reported and left out, so that all the others can still be checked; None if
+    nothing is left that makes sense.
+    """
+    text = _read_text(path, file, report)
+    content = None if text is None else _parse(text, file, report)
+    if text is None or content is None:
+        return None, set()
+    try:
+        return model.model_validate_json(text), set()
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    for detail in details:
+        _report_detail(detail, content[0], file, model, report)
+    return _salvage(content[0], details, model)
+
+
+def _read_text(path: Path, file: str, report: Report) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        report.error("unreadable", file, f"cannot be read: {error.strerror or error}")
+    except UnicodeDecodeError as error:
+        report.error(
+            "syntax", file, f"is not UTF-8 text (byte {error.start})", suggestion="save it with that encoding"
+        )
+    return None
+
+
+def _parse(text: str, file: str, report: Report) -> tuple[Any] | None:
+    """What the text says, in a tuple, because it may say ``null``."""
+    repeated: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(items)
+        if len(found) < len(items):
+            names = [name for name, _ in items]
+            repeated.extend(name for name in found if names.count(name) > 1)
+        return found
+
+    def constant(name: str) -> float:
+        raise ValueError(f"{name} is not a number in JSON")
+
+    try:
+        content = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        report.error("syntax", file, f"is not JSON: {error.msg}", field=where)
+        return None
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        report.error("syntax", file, f"is not JSON: {reason}")
+        return None
+    for name in dict.fromkeys(repeated):
+        report.error("duplicate", file, "the name appears twice in one object", field=name)
+    return (content,)
+
+
+def _report_detail(
+    detail: ErrorDetails, content: Any, file: str, model: type[BaseModel], report: Report
+) -> None:
+    path, entity, parent = _locate(detail["loc"], content)
+    if detail["type"] == "extra_forbidden":
+        name = str(path[-1])
+        if file == "stages.json" and path == ["scenario_source"]:
+            suggestion = "move it to training.scenario_source and simulation.scenario_source in config.json"
+            report.error(
+                "schema", file, "the format no longer has it here", field=name, suggestion=suggestion
+            )
+            return
+        known = _field_names(model) - set(parent)
+        report.unknown_name(file, name, known, "field", entity=entity, field=_dotted(path))
+        return
+    message = "is required" if detail["type"] == "missing" else _words(detail)
+    report.error("schema", file, message, entity=entity, field=_dotted(path), value=_scalar(detail))
+
+
+def _locate(loc: tuple[int | str, ...], content: Any) -> tuple[list[int | str], str, dict[str, Any]]:
+    """The path without the names of alternatives, the entity that it is in, and the object that ends it."""
+    path: list[int | str] = []
+    entity, here = "", content
+    parent: dict[str, Any] = content if isinstance(content, dict) else {}
+    for position, step in enumerate(loc):
+        last = position == len(loc) - 1
+        if isinstance(here, dict) and (step in here or last):
+            parent = here
+            here = here.get(str(step))
+        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
+            here = here[step]
+            if isinstance(here, dict) and len(path) == 1 and isinstance(here.get("id"), int):
+                entity = f"{SINGULAR.get(str(path[0]), str(path[0]))} {here['id']}"
+        else:
+            continue  # the name of an alternative in a union, which is not in the file
+        path.append(step)
+    return path, entity, parent
+
+
+def _dotted(path: list[int | str]) -> str:
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def _words(detail: ErrorDetails) -> str:
+    message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return message[:1].lower() + message[1:]
+
+
+def _scalar(detail: ErrorDetails) -> Value:
+    found = detail["input"]
+    return found if isinstance(found, str | int | float | bool) and detail["type"] != "missing" else None
+
+
+def _field_names(model: type[BaseModel]) -> set[str]:
+    """The names of all fields of a model and of the models in it."""
+    definitions = model.model_json_schema(by_alias=True)
+    names = set(definitions.get("properties", {}))
+    for inner in definitions.get("$defs", {}).values():
+        names |= set(inner.get("properties", {}))
+    return names
+
+
+def _salvage(
+    content: Any, details: list[ErrorDetails], model: type[AnyDocument]
+) -> tuple[AnyDocument | None, set[int]]:
+    """The document without the entries that are wrong."""
+    wrong: dict[str, set[int]] = {}
+    for detail in details:
+        match detail["loc"]:
+            case [str(name), int(index), *_]:
+                wrong.setdefault(name, set()).add(index)
+            case _ if detail["type"] != "extra_forbidden":
+                return None, set()
+    rest = {name: value for name, value in content.items() if name in _top_level(model)}
+    left_out: set[int] = set()
+    for name, indices in wrong.items():
+        entries = content[name]
+        rest[name] = [entry for index, entry in enumerate(entries) if index not in indices]
+        given = [entries[index].get("id") for index in indices if isinstance(entries[index], dict)]
+        left_out |= {value for value in given if isinstance(value, int)}
+    try:
+        return model.model_validate_json(json.dumps(rest)), left_out
+    except ValidationError:
+        return None, set()  # the rest depends on what was left out
+
+
+def _top_level(model: type[BaseModel]) -> set[str]:
+    return {field.alias or name for name, field in model.model_fields.items()}

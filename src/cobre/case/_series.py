@@ -1,0 +1,103 @@
+"""Numbers by stage: a number for all of them, and other numbers for some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.case._base import InService
+from cobre.case._stages import Stage, Stages
+from cobre.case._tables import Table
+
+Series = NDArray[np.float64]
+#: By stage, a factor for each block.
+BlockSeries = tuple[Series, ...]
+#: By entity and stage, the factors of some blocks.
+Factors = Mapping[tuple[int, int], Mapping[int, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """The stages of a study in their order."""
+
+    stages: tuple[Stage, ...]
+    seasons: tuple[int, ...]
+
+    @staticmethod
+    def of(file: Stages) -> Timeline:
+        """The stages of a file."""
+        ordered = file.ordered
+        return Timeline(tuple(ordered), tuple(file.season(stage) for stage in ordered))
+
+    def __len__(self) -> int:
+        return len(self.stages)
+
+    @property
+    def ids(self) -> list[int]:
+        """In order."""
+        return [stage.id for stage in self.stages]
+
+    def constant(self, value: float) -> Series:
+        """The same number in all stages."""
+        return np.full(len(self), value, dtype=np.float64)
+
+    def in_service(self, entity: InService) -> NDArray[np.bool_]:
+        """Whether an entity exists, by stage."""
+        return np.array([entity.serves(stage.id) for stage in self.stages], dtype=bool)
+
+    def factors(self, entity: int, given: Factors) -> BlockSeries:
+        """The factors of an entity: 1 where none is given."""
+        return tuple(
+            np.array(
+                [given.get((entity, stage.id), {}).get(block, 1.0) for block in range(len(stage.blocks))]
+            )
+            for stage in self.stages
+        )
+
+    def names(self, where: NDArray[np.bool_]) -> str:
+        """The stages for which something holds, in words."""
+        found = [stage.id for stage, holds in zip(self.stages, where, strict=True) if holds]
+        if len(found) == len(self) > 1:
+            return "in all stages"
+        shown = ", ".join(str(stage) for stage in found[:6])
+        more = f" and {len(found) - 6} others" if len(found) > 6 else ""
+        return f"in stage{'s'[: len(found) != 1]} {shown}{more}"
+
+
+@dataclass(frozen=True, eq=False)
+class Overrides:
+    """Numbers that a table has for some stages of some entities."""
+
+    timeline: Timeline
+    table: Table | None
+    key: str
+
+    def given(self, entity: int, column: str) -> Series:
+        """What the table has for an entity, by stage; NaN where it has nothing."""
+        found = self.timeline.constant(np.nan)
+        if self.table is None:
+            return found
+        places = {stage.id: place for place, stage in enumerate(self.timeline.stages)}
+        for row in np.flatnonzero(self.table[self.key] == entity):
+            place = places.get(int(self.table["stage_id"][row]))
+            value = self.table[column][row]
+            if place is not None and not np.isnan(value):
+                found[place] = value
+        return found
+
+    def over(self, entity: int, column: str, base: float) -> Series:
+        """What the table has, and elsewhere the entity's own number."""
+        return first_given([self.given(entity, column), self.timeline.constant(base)])
+
+
+def first_given(levels: Iterable[Series]) -> Series:
+    """By stage, the first number that is one: later levels are the more general ones."""
+    result: Series | None = None
+    for level in levels:
+        result = level.copy() if result is None else np.where(np.isnan(result), level, result)
+    if result is None:
+        raise ValueError("there are no levels")
+    return result

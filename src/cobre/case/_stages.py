@@ -1,0 +1,131 @@
+"""``stages.json``: the time of a study."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cobre.case._base import Count, Document, Id, Index, NonNegative, Positive, Strict
+
+Method = Literal["saa", "lhs", "qmc_sobol", "qmc_halton", "selective", "historical_residuals"]
+
+
+class Block(Strict):
+    """Some hours of a stage."""
+
+    id: Index
+    name: str
+    hours: Positive
+
+
+class CVaR(Strict):
+    """The share of the worst outcomes, and how much their mean weighs."""
+
+    alpha: Annotated[float, Field(gt=0, le=1)]
+    weight: Annotated[float, Field(ge=0, le=1, alias="lambda")]
+
+
+class RiskAverse(Strict):
+    """A mixture of the expectation and a conditional value at risk."""
+
+    cvar: CVaR
+
+
+class StateVariables(Strict):
+    """What a stage hands to the next."""
+
+    storage: bool = True
+    inflow_lags: bool = False
+
+
+class Stage(Strict):
+    """A period between two decisions."""
+
+    id: Annotated[int, Field(ge=0, lt=2**31)]
+    start_date: date
+    end_date: date
+    blocks: Annotated[list[Block], Field(min_length=1)]
+    num_scenarios: Count
+    season_id: Index | None = None
+    block_mode: Literal["parallel", "chronological"] = "parallel"
+    state_variables: StateVariables | None = None
+    risk_measure: Literal["expectation"] | RiskAverse = "expectation"
+    sampling_method: Method = "saa"
+
+
+class PreStudyStage(Strict):
+    """A period before the study, of which only the inflows matter."""
+
+    id: Annotated[int, Field(ge=-(2**31), lt=0)]
+    start_date: date
+    end_date: date
+    season_id: Index | None = None
+
+
+class Season(Strict):
+    """A part of the year."""
+
+    id: Index
+    label: str
+    month_start: Annotated[int, Field(ge=1, le=12)]
+    day_start: Annotated[int, Field(ge=1, le=31)] | None = None
+    month_end: Annotated[int, Field(ge=1, le=12)] | None = None
+    day_end: Annotated[int, Field(ge=1, le=31)] | None = None
+
+
+class SeasonDefinitions(Strict):
+    """The parts of the year."""
+
+    cycle_type: Literal["monthly", "weekly", "custom"]
+    seasons: Annotated[list[Season], Field(min_length=1)]
+
+
+class Transition(Strict):
+    """What may follow a stage."""
+
+    source_id: Id
+    target_id: Id
+    probability: Annotated[float, Field(ge=0, le=1)]
+    annual_discount_rate_override: NonNegative | None = None
+
+
+class PolicyGraph(Strict):
+    """How the stages follow one another, and what later money counts for."""
+
+    type: Literal["finite_horizon", "cyclic"]
+    annual_discount_rate: NonNegative
+    transitions: list[Transition] = Field(default_factory=list)
+
+
+class Stages(Document):
+    """The whole file."""
+
+    policy_graph: PolicyGraph
+    stages: list[Stage]
+    season_definitions: SeasonDefinitions | None = None
+    pre_study_stages: list[PreStudyStage] = Field(default_factory=list)
+
+    @property
+    def all(self) -> list[Stage | PreStudyStage]:
+        """The stages of the study and those before it."""
+        return [*self.stages, *self.pre_study_stages]
+
+    @property
+    def ordered(self) -> list[Stage]:
+        """The stages of the study, by id."""
+        return sorted(self.stages, key=lambda stage: stage.id)
+
+    def season(self, stage: Stage | PreStudyStage) -> int:
+        """The season of a stage; the calendar month, from 0, where the file gives none."""
+        return stage.start_date.month - 1 if stage.season_id is None else stage.season_id
+
+    @property
+    def cycle(self) -> tuple[int, ...]:
+        """The seasons of a year in their order; none if a year has them in more than one way."""
+        if self.season_definitions:
+            custom = self.season_definitions.cycle_type == "custom"
+            return () if custom else tuple(sorted(season.id for season in self.season_definitions.seasons))
+        monthly = all(self.season(stage) == stage.start_date.month - 1 for stage in self.stages)
+        return tuple(range(12)) if monthly else tuple(sorted({self.season(stage) for stage in self.stages}))

@@ -1,0 +1,154 @@
+"""The Parquet files: their columns, and how they are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from cobre.case._report import Report
+
+#: Stands for no value in an optional column of ids; a number that is absent is NaN.
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its type, whether it may be absent or null, its range, and of what its values are the ids."""
+
+    name: str
+    type: Literal["id", "number", "date"] = "number"
+    required: bool = True
+    low: float = -np.inf
+    high: float = np.inf
+    above: float = -np.inf
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """The columns of a file, and those of them that tell its rows apart."""
+
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a file holds, column by column; optional columns are always there."""
+
+    columns: dict[str, NDArray[Any]]
+    rows: int
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name]
+
+
+def ids(name: str, of: str, *, required: bool = True) -> Column:
+    """A column of ids of something."""
+    return Column(name, "id", required, of=of)
+
+
+def read_table(path: Path, file: str, spec: TableSpec, report: Report) -> Table | None:
+    """The table in a file; None, and findings, if it is not as it should be."""
+    try:
+        # A file handle, because a path would also name folders and other file systems.
+        with path.open("rb") as stream:
+            read = pq.read_table(stream)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        report.error(
+            "unreadable",
+            file,
+            f"cannot be read as Parquet: {_first_line(error)}",
+            suggestion="write it again",
+        )
+        return None
+    known = {column.name for column in spec.columns}
+    for name in read.column_names:
+        if name not in known:
+            report.unknown_name(file, name, known, "column")
+    columns = {column.name: _read_column(read, column, file, report) for column in spec.columns}
+    if any(values is None for values in columns.values()):
+        return None
+    return Table({name: values for name, values in columns.items() if values is not None}, read.num_rows)
+
+
+def _read_column(read: pa.Table, column: Column, file: str, report: Report) -> NDArray[Any] | None:
+    if column.name not in read.column_names:
+        if not column.required:
+            return _nothing(column, read.num_rows)
+        report.error("schema", file, "the column is missing", field=column.name)
+        return None
+    if read.column_names.count(column.name) > 1:
+        report.error("duplicate", file, "there are several columns of that name", field=column.name)
+        return None
+    values = read.column(column.name)
+    if not _type_fits(values.type, column):
+        wanted = {"id": "an integer type (INT32)", "number": "DOUBLE", "date": "DATE"}[column.type]
+        report.error("schema", file, f"the column has type {values.type}, not {wanted}", field=column.name)
+        return None
+    if column.required and values.null_count:
+        report.error("schema", file, f"{values.null_count} of the values are null", field=column.name)
+        return None
+    given = np.asarray(values.is_valid().to_numpy())
+    return _check_range(_to_numpy(values, column), given, column, file, report)
+
+
+def _type_fits(kind: pa.DataType, column: Column) -> bool:
+    if column.type == "id":
+        return bool(pa.types.is_integer(kind))
+    if column.type == "date":
+        return bool(pa.types.is_date(kind))
+    return bool(pa.types.is_floating(kind))
+
+
+def _to_numpy(values: pa.ChunkedArray, column: Column) -> NDArray[Any]:
+    if column.type == "id":
+        return np.asarray(values.cast(pa.int64(), safe=False).fill_null(ABSENT).to_numpy())
+    if column.type == "date":
+        return np.asarray(values.cast(pa.date32()).to_numpy()).astype("datetime64[D]")
+    return np.asarray(values.cast(pa.float64()).to_numpy())
+
+
+def _nothing(column: Column, rows: int) -> NDArray[Any]:
+    return np.full(rows, ABSENT) if column.type == "id" else np.full(rows, np.nan)
+
+
+def _check_range(
+    values: NDArray[Any], given: NDArray[np.bool_], column: Column, file: str, report: Report
+) -> NDArray[Any] | None:
+    if column.type == "date":
+        return values
+    fits = np.isfinite(values) & (values >= column.low) & (values <= column.high) & (values > column.above)
+    wrong = np.flatnonzero(given & ~fits)
+    for row in wrong[:5]:
+        report.error(
+            "schema",
+            file,
+            f"must be {_range_words(column)}",
+            field=f"{column.name}[{row}]",
+            value=float(values[row]),
+        )
+    if len(wrong) > 5:
+        report.error("schema", file, f"so are {len(wrong) - 5} other values", field=column.name)
+    return None if len(wrong) else values
+
+
+def _range_words(column: Column) -> str:
+    words = ["finite"]
+    if column.above > -np.inf:
+        words.append(f"above {column.above:g}")
+    if column.low > -np.inf:
+        words.append(f"at least {column.low:g}")
+    if column.high < np.inf:
+        words.append(f"at most {column.high:g}")
+    return " and ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,214 @@
+"""What the format has and this package cannot use yet: by name, so that nothing is ignored in silence."""
+
+from __future__ import annotations
+
+import itertools
+
+from pydantic import BaseModel
+
+from cobre.case import _expressions
+from cobre.case._config import Config
+from cobre.case._production import BySeason, ProductionModels
+from cobre.case._raw import FILE_OF, Raw
+from cobre.case._report import Report
+from cobre.case._series import Timeline
+from cobre.case._stages import Stages
+from cobre.case._tables import ABSENT
+
+#: Settings of how the original program works inside; they change nothing that is found.
+_INSIDE = (
+    "simulation.io_channel_capacity",
+    "simulation.output_mode",
+    "training.solver.retry_max_attempts",
+    "training.solver.retry_time_budget_seconds",
+    "training.cut_selection.basis_activity_window",
+    "policy.checkpointing.store_basis",
+    "policy.checkpointing.compress",
+)
+#: Settings that change what is found or written, unless they are empty or say that nothing is wanted.
+_WANTED = (
+    "training.forward_pass",
+    "training.cut_selection.max_active_per_stage",
+    "upper_bound_evaluation.enabled",
+    "policy.boundary",
+)
+
+
+def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
+    """Report what cannot be used."""
+    if raw.config:
+        _check_config(raw.config, report)
+    if raw.stages:
+        _check_graph(raw.stages, report)
+    _check_hydros(raw, timeline, report)
+    _check_production(raw, report)
+    _check_thermals(raw, report)
+    _check_initial_conditions(raw, report)
+    _check_estimation(raw, report)
+    _check_sampling(raw, report)
+    _check_expressions(raw, report)
+
+
+def _check_sampling(raw: Raw, report: Report) -> None:
+    """Openings are drawn at random or given; trajectories follow them."""
+    source = raw.config.training.scenario_source if raw.config else None
+    for name in ("inflow", "load", "ncs"):
+        scheme = getattr(source, name).scheme if source else "in_sample"
+        if scheme != "in_sample":
+            field = f"training.scenario_source.{name}.scheme"
+            message = "training can only follow the openings yet"
+            report.error("unsupported", "config.json", message, field=field, value=scheme)
+    given = "scenarios/noise_openings.parquet" in raw.tables
+    for stage in raw.stages.stages if raw.stages and not given else ():
+        if stage.sampling_method != "saa":
+            message = "openings can only be drawn at random yet, or given"
+            report.error(
+                "unsupported",
+                "stages.json",
+                message,
+                entity=f"stage {stage.id}",
+                field="sampling_method",
+                value=stage.sampling_method,
+                suggestion="use 'saa'",
+            )
+
+
+def _check_expressions(raw: Raw, report: Report) -> None:
+    for constraint in raw.constraints:
+        try:
+            terms = _expressions.parse(constraint.expression)
+        except ValueError:
+            continue  # reported where meanings are
+        for variable in sorted({term.variable for term in terms} & _expressions.UNSUPPORTED):
+            report.error(
+                "unsupported",
+                FILE_OF["constraints"],
+                "cannot be constrained yet",
+                entity=f"constraint {constraint.id}",
+                field="expression",
+                value=variable,
+            )
+
+
+def _check_config(config: Config, report: Report) -> None:
+    for name in _INSIDE:
+        if _given(config, name) is not None:
+            report.warn("unsupported", "config.json", "has no effect here", field=name)
+    for name in _WANTED:
+        value = _given(config, name)
+        if value not in (None, False):
+            shown = None if isinstance(value, BaseModel) else str(value)
+            report.error("unsupported", "config.json", "cannot be used yet", field=name, value=shown)
+    if config.simulation.policy_type == "inner":
+        message = "policies of vertices cannot be used yet"
+        suggestion = "use 'outer'"
+        report.error(
+            "unsupported",
+            "config.json",
+            message,
+            field="simulation.policy_type",
+            value="inner",
+            suggestion=suggestion,
+        )
+
+
+def _given(config: Config, name: str) -> object:
+    """The value of a setting that the file has; None if it does not."""
+    here: object = config
+    for part in name.split("."):
+        if not isinstance(here, BaseModel) or part not in here.model_fields_set:
+            return None
+        here = getattr(here, part)
+    return here
+
+
+def _check_graph(stages: Stages, report: Report) -> None:
+    graph = stages.policy_graph
+    if graph.type == "cyclic":
+        message = "studies without an end cannot be used yet"
+        report.error("unsupported", "stages.json", message, field="policy_graph.type", value="cyclic")
+        return
+    ids = [stage.id for stage in stages.ordered]
+    chain = set(itertools.pairwise(ids))
+    given = {(edge.source_id, edge.target_id) for edge in graph.transitions if edge.probability > 0}
+    named = all(edge.source_id in ids and edge.target_id in ids for edge in graph.transitions)
+    if named and not given <= chain:
+        message = "each stage must be followed by the next: other graphs cannot be used yet"
+        report.error("unsupported", "stages.json", message, field="policy_graph.transitions")
+
+
+def _check_hydros(raw: Raw, timeline: Timeline | None, report: Report) -> None:
+    file = FILE_OF["hydros"]
+    for hydro in raw.hydros:
+        owner = f"hydro {hydro.id}"
+        if hydro.generation.model == "fpha":
+            message = "production functions of planes (FPHA) cannot be used yet"
+            report.error("unsupported", file, message, entity=owner, field="generation.model", value="fpha")
+        if hydro.generation.model == "linearized_head":
+            message = "the head is not modelled: the productivity is used in all stages"
+            where = {"entity": owner, "field": "generation.model"}
+            report.warn("unsupported", file, message, value="linearized_head", **where)
+        for field in ("tailrace", "hydraulic_losses", "efficiency"):
+            if getattr(hydro, field) is not None:
+                message = "has no effect, because the productivity is given"
+                report.warn("unsupported", file, message, entity=owner, field=field)
+        if hydro.filling is not None:
+            message = "filling a reservoir for the first time cannot be modelled yet"
+            report.error("unsupported", file, message, entity=owner, field="filling")
+        if timeline is not None and not timeline.in_service(hydro).all():
+            absent = timeline.names(~timeline.in_service(hydro))
+            message = f"a plant that does not exist {absent} cannot be modelled yet"
+            report.error("unsupported", file, message, entity=owner, field="entry_stage_id, exit_stage_id")
+    table = raw.table("constraints/hydro_bounds.parquet")
+    if table is not None and (table["filling_inflow_m3s"] > 0).any():
+        message = "filling a reservoir for the first time cannot be modelled yet"
+        report.error("unsupported", "constraints/hydro_bounds.parquet", message, field="filling_inflow_m3s")
+
+
+def _check_production(raw: Raw, report: Report) -> None:
+    file = "system/hydro_production_models.json"
+    found = raw.document(file, ProductionModels)
+    for model in found.production_models if found else ():
+        owner = f"hydro {model.hydro_id}"
+        names = {
+            entry.model for entry in (model.seasons if isinstance(model, BySeason) else model.stage_ranges)
+        }
+        names |= {model.default_model} if isinstance(model, BySeason) else set()
+        if "fpha" in names:
+            message = "production functions of planes (FPHA) cannot be used yet"
+            report.error("unsupported", file, message, entity=owner, field="model", value="fpha")
+        if "linearized_head" in names:
+            message = "the head is not modelled: the productivity is used"
+            report.warn("unsupported", file, message, entity=owner, field="model", value="linearized_head")
+
+
+def _check_thermals(raw: Raw, report: Report) -> None:
+    for plant in raw.thermals:
+        if plant.gnl_config is not None:
+            message = "ordering gas in advance cannot be modelled yet"
+            owner = f"thermal {plant.id}"
+            report.error("unsupported", FILE_OF["thermals"], message, entity=owner, field="gnl_config")
+    table = raw.table("constraints/thermal_bounds.parquet")
+    if table is not None and (table["block_id"] != ABSENT).any():
+        message = "bounds by block cannot be used yet"
+        report.error("unsupported", "constraints/thermal_bounds.parquet", message, field="block_id")
+
+
+def _check_initial_conditions(raw: Raw, report: Report) -> None:
+    if raw.initial is None:
+        return
+    if raw.initial.filling_storage:
+        message = "filling a reservoir for the first time cannot be modelled yet"
+        report.error("unsupported", "initial_conditions.json", message, field="filling_storage")
+    if raw.initial.recent_observations:
+        message = "a study that begins within a season cannot be modelled yet"
+        report.error("unsupported", "initial_conditions.json", message, field="recent_observations")
+
+
+def _check_estimation(raw: Raw, report: Report) -> None:
+    history = "scenarios/inflow_history.parquet"
+    given = ("scenarios/inflow_seasonal_stats.parquet", "scenarios/inflow_ar_coefficients.parquet")
+    if history in raw.tables and not all(file in raw.tables for file in given):
+        message = "fitting inflow models to a history cannot be done yet"
+        suggestion = f"give the models in {given[0]} and {given[1]}"
+        report.error("unsupported", history, message, suggestion=suggestion)

@@ -1,0 +1,42 @@
+"""A hydrothermal system as data: what there is, and every number of it, for every stage.
+
+All defaults, overrides and factors are resolved: a number that may vary has one element per stage, in the
+order of `System.stages`; one that may vary by block has an array per stage. Entities are sorted by id, so the
+order in which files name them changes nothing. Powers are in MW, flows in m³/s, volumes in hm³.
+"""
+
+from cobre.system._entities import (
+    Bus,
+    Contract,
+    DeficitSegment,
+    Evaporation,
+    Hydro,
+    HydroPenalties,
+    Inflow,
+    Line,
+    Pumping,
+    Source,
+    Thermal,
+)
+from cobre.system._generic import GenericConstraint, Term
+from cobre.system._stages import Block, Stage
+from cobre.system._system import System
+
+__all__ = [
+    "Block",
+    "Bus",
+    "Contract",
+    "DeficitSegment",
+    "Evaporation",
+    "GenericConstraint",
+    "Hydro",
+    "HydroPenalties",
+    "Inflow",
+    "Line",
+    "Pumping",
+    "Source",
+    "Stage",
+    "System",
+    "Term",
+    "Thermal",
+]

@@ -1,0 +1,170 @@
+"""What a system is made of. Numbers per stage are resolved; see `cobre.system`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: One number per stage.
+Series = NDArray[np.float64]
+#: Per stage, one number per block.
+BlockSeries = tuple[NDArray[np.float64], ...]
+
+
+@dataclass(frozen=True)
+class DeficitSegment:
+    """A part of a bus's load that may go unserved: how much, infinite for the last, and at what cost."""
+
+    depth_mw: float
+    cost_per_mwh: float
+
+
+@dataclass(frozen=True, eq=False)
+class Bus:
+    """Where power meets. Load is ``(mean + std · η) · factor`` of the block, not below 0."""
+
+    id: int
+    name: str
+    deficit: tuple[DeficitSegment, ...]
+    excess_cost_per_mwh: Series
+    load_mean_mw: Series
+    load_std_mw: Series
+    load_factors: BlockSeries
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Carries power between two buses. Its capacities are 0 while it is not in service."""
+
+    id: int
+    name: str
+    source_bus: int
+    target_bus: int
+    direct_mw: BlockSeries
+    reverse_mw: BlockSeries
+    exchange_cost_per_mwh: Series
+    efficiency: float  # what of the power arrives
+
+
+@dataclass(frozen=True, eq=False)
+class Thermal:
+    """Burns fuel at a linear cost, between bounds that hold."""
+
+    id: int
+    name: str
+    bus: int
+    min_mw: Series
+    max_mw: Series
+    cost_per_mwh: Series
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Wind or sun. Available is ``max_generation_mw · (mean + std · η, from 0 to 1) · factor`` of a block."""
+
+    id: int
+    name: str
+    bus: int
+    max_generation_mw: Series  # 0 while it is not in service
+    mean: Series
+    std: Series
+    factors: BlockSeries
+    curtailment_cost_per_mwh: Series
+
+
+@dataclass(frozen=True, eq=False)
+class Pumping:
+    """Lifts water from one plant's reservoir to another's."""
+
+    id: int
+    name: str
+    bus: int
+    source_hydro: int
+    target_hydro: int
+    mw_per_m3s: float
+    min_m3s: Series
+    max_m3s: Series
+
+
+@dataclass(frozen=True, eq=False)
+class Contract:
+    """Power bought, or sold at a negative price."""
+
+    id: int
+    name: str
+    bus: int
+    imports: bool
+    min_mw: Series
+    max_mw: Series
+    price_per_mwh: Series
+
+
+@dataclass(frozen=True, eq=False)
+class Inflow:
+    """A periodic autoregressive model: ``a = base + Σ coefficients[k] · a of k stages ago + scale · η``.
+
+    Attributes:
+        base_m3s: what is certain.
+        coefficients: per stage, one for each lag from 1 on; may be empty.
+        scale_m3s: the standard deviation of what is not.
+        past_m3s: inflows before the study, the latest first.
+    """
+
+    base_m3s: Series
+    coefficients: tuple[NDArray[np.float64], ...]
+    scale_m3s: Series
+    past_m3s: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaporation:
+    """The flow that evaporates, linear in the mean volume of a stage: ``constant + slope · volume``."""
+
+    constant_m3s: Series
+    slope_m3s_per_hm3: Series
+
+
+@dataclass(frozen=True, eq=False)
+class HydroPenalties:
+    """What it costs to do what should not be done: per m³/s and hour unless the name says otherwise."""
+
+    spillage: Series
+    diversion: Series
+    storage_below_per_hm3: Series
+    turbined_below: Series
+    outflow_below: Series
+    outflow_above: Series
+    generation_below_per_mwh: Series
+    evaporation_above: Series
+    evaporation_below: Series
+    withdrawal_above: Series
+    withdrawal_below: Series
+    negative_inflow: Series
+
+
+@dataclass(frozen=True, eq=False)
+class Hydro:
+    """A reservoir and its turbines. What it turbines and spills runs to ``downstream``."""
+
+    id: int
+    name: str
+    bus: int
+    downstream: int | None
+    initial_hm3: float
+    min_storage_hm3: Series
+    max_storage_hm3: Series
+    min_outflow_m3s: Series
+    max_outflow_m3s: Series  # infinite without a limit
+    min_turbined_m3s: Series
+    max_turbined_m3s: Series
+    min_generation_mw: Series
+    max_generation_mw: Series
+    mw_per_m3s: Series
+    diversion: int | None  # the plant that gets what is diverted
+    max_diversion_m3s: Series
+    withdrawal_m3s: Series
+    evaporation: Evaporation | None
+    inflow: Inflow
+    penalties: HydroPenalties

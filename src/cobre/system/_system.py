@@ -1,0 +1,27 @@
+"""The whole of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cobre.system._entities import Bus, Contract, Hydro, Line, Pumping, Source, Thermal
+from cobre.system._generic import GenericConstraint
+from cobre.system._stages import Stage
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Stages and entities, each kind sorted by id."""
+
+    stages: tuple[Stage, ...]
+    buses: tuple[Bus, ...]
+    lines: tuple[Line, ...] = ()
+    hydros: tuple[Hydro, ...] = ()
+    thermals: tuple[Thermal, ...] = ()
+    sources: tuple[Source, ...] = ()
+    pumping: tuple[Pumping, ...] = ()
+    contracts: tuple[Contract, ...] = ()
+    constraints: tuple[GenericConstraint, ...] = ()
+    #: The method for inflows that the model makes negative: "none", "penalty", "truncation" or
+    #: "truncation_with_penalty".
+    negative_inflows: str = "penalty"
