@@ -72,7 +72,7 @@ def versions(_: dict[str, Any]) -> dict[str, str]:
 SPLITS = (
     (Size(5, 6, 20), 20, 100),
     (Size(20, 6, 20), 20, 50),
-    (Size(160, 6, 20), 20, 25),
+    (Size(160, 6, 20), 20, 8),
 )
 QUICK_SPLITS = (
     (Size(5, 4, 10), 10, 20),
@@ -215,7 +215,7 @@ def _peer(quick: bool, say: Callable[[str], object]) -> list[dict[str, Any]]:
 def _race(size: Size, limit_s: float, say: Callable[[str], object]) -> dict[str, Any]:
     """Let all train the same problem, one after the other."""
     problem = hydrothermal(size)
-    reference = _sddp_peers.traced("cobre", problem, np.inf, limit_s / 5, trajectories=10, threads=2)[
+    reference = _sddp_peers.traced("cobre", problem, np.inf, limit_s / 4, trajectories=10, threads=2)[
         -1
     ].bound
     until = reference - GAP * abs(reference)

@@ -141,11 +141,7 @@ def resume(path: str | Path, engine: Engine, selecting: Selecting) -> History:
             str(path), "it is a policy, not a checkpoint; give it as warm_start to begin with its cuts"
         )
     _require_the_same(path, policy, engine)
-    load_cuts(policy, engine)
-    for number, record in enumerate(policy.records.values()):
-        engine.solvers[number].native.activate(record.active)
-        if record.anchor is not None:
-            engine.set_anchor(number, record.anchor)
+    restore(policy, engine)
     if "tight" in arrays:
         ends = np.cumsum(arrays["sizes"][:, 0])[:-1]
         selecting.tight = np.split(arrays["tight"], ends)
@@ -154,6 +150,18 @@ def resume(path: str | Path, engine: Engine, selecting: Selecting) -> History:
     if "visited" in arrays:
         selecting.visited = np.split(arrays["visited"], np.cumsum(arrays["visited_counts"])[:-1])
     return _history(header["history"])
+
+
+def restore(policy: Policy, engine: Engine) -> None:
+    """Put a policy into a fresh engine: its cuts, those that are active, and where solves begin."""
+    load_cuts(policy, engine)
+    # A start that belongs to another problem may not be a basis of this one.
+    with_starts = policy.fingerprint == engine.problem.fingerprint
+    for number, node in enumerate(engine.problem.nodes):
+        record = policy.records[node.name]
+        engine.solvers[number].native.activate(record.active)
+        if with_starts and record.anchor is not None:
+            engine.set_anchor(number, record.anchor)
 
 
 def load_cuts(policy: Policy, engine: Engine, *, born: int | None = None) -> None:

@@ -14,7 +14,7 @@ from cobre.comm import BackendCommunicator
 from cobre.errors import InvalidProblem, PolicyFileError
 from cobre.lp._program import Floats, Ints
 from cobre.sddp import _forward
-from cobre.sddp._checkpoint import load_cuts
+from cobre.sddp._checkpoint import restore
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths, Wanted
 from cobre.sddp._method import Method
@@ -148,12 +148,7 @@ class _Run:
         """Simulate. A collective: every rank can have the same result."""
         bounds, threads = self.value_bounds, self.threads
         with Engine(self.problem, self.method, comm, value_bounds=bounds, threads=threads) as engine:
-            load_cuts(self.policy, engine)
-            for number, node in enumerate(self.problem.nodes):
-                record = self.policy.records[node.name]
-                engine.solvers[number].native.activate(record.active)
-                if record.anchor is not None and self.policy.fingerprint == self.problem.fingerprint:
-                    engine.set_anchor(number, record.anchor)  # of another problem it may not be a basis
+            restore(self.policy, engine)
             return self._simulated(engine, listeners)
 
     def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], SimulationResult]:
