@@ -52,7 +52,6 @@ def test_stages(loaded):
     assert first.discount == pytest.approx(1.12 ** (-31 / 365.25), rel=1e-15)
     assert second.discount == 1.0  # its transition has a rate of its own
     assert first.risk == (0.0, 1.0)
-    assert first.lags_are_states
 
 
 def test_buses(loaded):

@@ -65,7 +65,6 @@ class Resolver:
 
     def _stage(self, stage: Stage) -> resolved.Stage:
         risk = stage.risk_measure
-        states = stage.state_variables
         return resolved.Stage(
             id=stage.id,
             start=stage.start_date,
@@ -78,8 +77,6 @@ class Resolver:
             season=self.stages.season(stage),
             openings=stage.num_scenarios,
             risk=(risk.cvar.weight, risk.cvar.alpha) if isinstance(risk, RiskAverse) else (0.0, 1.0),
-            storage_is_state=states.storage if states else True,
-            lags_are_states=states.inflow_lags if states else False,
             discount=self._discount(stage),
         )
 

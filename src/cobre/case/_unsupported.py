@@ -25,9 +25,13 @@ _INSIDE = (
     "policy.checkpointing.store_basis",
     "policy.checkpointing.compress",
 )
+#: Settings of what is written or simulated after training, which nobody does yet.
+_LATER = ("simulation.enabled", "exports", "policy.checkpointing.enabled")
 #: Settings that change what is found or written, unless they are empty or say that nothing is wanted.
 _WANTED = (
     "training.forward_pass",
+    "training.cut_selection.threshold",
+    "training.cut_selection.cut_activity_tolerance",
     "training.cut_selection.max_active_per_stage",
     "upper_bound_evaluation.enabled",
     "policy.boundary",
@@ -40,6 +44,7 @@ def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
         _check_config(raw.config, report)
     if raw.stages:
         _check_graph(raw.stages, report)
+        _check_states(raw.stages, report)
     _check_hydros(raw, timeline, report)
     _check_production(raw, report)
     _check_thermals(raw, report)
@@ -94,9 +99,18 @@ def _check_config(config: Config, report: Report) -> None:
     for name in _INSIDE:
         if _given(config, name) is not None:
             report.warn("unsupported", "config.json", "has no effect here", field=name)
+    for name in _LATER:
+        if _given(config, name) not in (None, False):
+            message = "has no effect yet: nothing is written or simulated after training"
+            report.warn("unsupported", "config.json", message, field=name)
+    for name, usual in (("policy.mode", "fresh"), ("training.enabled", True)):
+        value = _given(config, name)
+        if value not in (None, usual):
+            message = f"only {usual!r} can be used yet"
+            report.error("unsupported", "config.json", message, field=name, value=str(value))
     for name in _WANTED:
         value = _given(config, name)
-        if value not in (None, False):
+        if value not in (None, False, 0):
             shown = None if isinstance(value, BaseModel) else str(value)
             report.error("unsupported", "config.json", "cannot be used yet", field=name, value=shown)
     if config.simulation.policy_type == "inner":
@@ -135,6 +149,15 @@ def _check_graph(stages: Stages, report: Report) -> None:
     if named and not given <= chain:
         message = "each stage must be followed by the next: other graphs cannot be used yet"
         report.error("unsupported", "stages.json", message, field="policy_graph.transitions")
+
+
+def _check_states(stages: Stages, report: Report) -> None:
+    """Volumes are always states, as in the original; past inflows are where a model looks back."""
+    for stage in stages.stages:
+        if stage.state_variables is not None and not stage.state_variables.storage:
+            message = "has no effect: volumes are always carried over"
+            field = "state_variables.storage"
+            report.warn("unsupported", "stages.json", message, entity=f"stage {stage.id}", field=field)
 
 
 def _check_hydros(raw: Raw, timeline: Timeline | None, report: Report) -> None:

@@ -34,8 +34,6 @@ class Stage:
         season: which of the seasonal models is in force.
         openings: how many realisations the stage has.
         risk: the weight of, and the share in, the conditional value at risk: 0 and 1 for the expectation.
-        storage_is_state: whether volumes are carried over.
-        lags_are_states: whether past inflows are carried over.
         discount: what a cost of the stages that follow counts for.
     """
 
@@ -47,8 +45,6 @@ class Stage:
     season: int
     openings: int
     risk: tuple[float, float] = (0.0, 1.0)
-    storage_is_state: bool = True
-    lags_are_states: bool = True
     discount: float = 1.0
 
     @property
