@@ -7,8 +7,13 @@ HOURS = 720
 VOLUME = HOURS * 3600 / 1e6
 
 
-def small_case(folder, *, stages=2, buses=None, lines=(), hydros=(), thermals=(), load=None, initial=None):
-    """Write a case. ``load`` maps buses to MW, ``hydros`` are entries with an ``inflow`` of their own."""
+def small_case(
+    folder, *, stages=2, buses=None, lines=(), hydros=(), thermals=(), load=None, initial=None, **more
+):
+    """Write a case. ``load`` maps buses to MW, ``hydros`` are entries with an ``inflow`` of their own.
+
+    ``more`` are functions that change the files.
+    """
     buses = buses or [{"id": 0, "name": "bus"}]
     load = load or {0: 100.0}
     inflows = {hydro["id"]: hydro.pop("inflow") for hydro in hydros}
@@ -78,6 +83,8 @@ def small_case(folder, *, stages=2, buses=None, lines=(), hydros=(), thermals=()
             "mean_m3s": [m3s for m3s in inflows.values() for _ in numbers],
             "std_m3s": [0.0 for _ in inflows for _ in numbers],
         }
+    for change in more.values():
+        change(files)
     return write(folder, files)
 
 

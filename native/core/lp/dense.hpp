@@ -2,7 +2,7 @@
 //
 // A stage of a multistage problem is solved again and again with other bounds, from a basis that is dual
 // feasible. General solvers spend most of such a solve on what they do once per call; with some hundred rows
-// an explicit inverse is small enough to stay in the cache, and a pivot takes a microsecond or two.
+// an explicit inverse is small enough to stay in the cache, and a pivot takes a few microseconds.
 //
 // The method is the textbook's (Koberstein 2005, chapters 3 and 6): bounded variables, Devex weights in the
 // dual, a long-step ratio test. Rows are variables too: (A, -I)(x, r) = 0, and the right-hand side is always
