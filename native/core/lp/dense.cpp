@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/lp/clones.hpp"
+#include "core/lp/highs.hpp"
 
 namespace cobre::lp {
 
@@ -20,23 +20,6 @@ constexpr double harris_tolerance = 1e-10;
 constexpr double pivot_tolerance = 1e-7;
 /// Errors of the inverse grow with each update; a new one costs about as much as fifty.
 constexpr int updates_before_inverting = 100;
-constexpr std::size_t lanes = 8;
-
-/// into -= factor * from
-COBRE_CLONES void subtract(double* into, const double* from, double factor, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) into[i] -= factor * from[i];
-}
-
-/// In lanes that are added in one order, so that any processor gives the same bits. Padded with zeros.
-COBRE_CLONES double dot(const double* a, const double* b, std::size_t count) {
-  double sums[lanes] = {};
-  for (std::size_t i = 0; i < count; i += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
-  }
-  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
-}
-
-std::size_t padded(std::size_t count) { return (count + lanes - 1) / lanes * lanes; }
 
 }  // namespace
 
@@ -67,19 +50,9 @@ void DenseSolver::load() {
 
 /// Room for so many rows in all that is as long as the basis.
 void DenseSolver::reserve_rows(std::size_t rows) {
-  if (padded(rows) > stride_) {
-    const std::size_t wide = padded(rows + 2 * lanes);
-    std::vector<double> wider(wide * wide, 0.0);
-    if (has_inverse_) {
-      for (std::size_t r = 0; r < head_.size(); ++r) {
-        std::copy_n(inverse_.data() + r * stride_, stride_, wider.data() + r * wide);
-      }
-    }
-    inverse_ = std::move(wider);
-    stride_ = wide;
-  }
-  work_.assign(stride_, 0.0);
-  alpha_column_.resize(stride_);
+  inverse_.reserve(rows);
+  work_.assign(inverse_.stride(), 0.0);
+  alpha_column_.resize(inverse_.stride());
 }
 
 void DenseSolver::forget() {
@@ -148,16 +121,12 @@ void DenseSolver::add_rows(std::span<const double> lower, std::span<const int> s
     x_.push_back(0.0);
     d_.push_back(0.0);
     y_.push_back(0.0);
-    double* const added = inverse_row(row);
-    std::fill(added, added + stride_, 0.0);
-    std::vector<double> coefficient(columns_, 0.0);
+    std::vector<double> coefficient(columns_, 0.0), basic(row, 0.0);
     for (const Entry& entry : by_row_[row]) coefficient[static_cast<std::size_t>(entry.column)] = entry.value;
     for (std::size_t r = 0; r < row; ++r) {
-      if (head_[r] < columns_ && coefficient[head_[r]] != 0) {
-        subtract(added, inverse_row(r), -coefficient[head_[r]], stride_);
-      }
+      if (head_[r] < columns_) basic[r] = coefficient[head_[r]];
     }
-    added[row] = -1.0;
+    inverse_.grow(basic);
   }
 }
 
@@ -203,8 +172,7 @@ bool DenseSolver::invert() {
     }
   }
   if (basics != rows_) return false;
-  std::fill(inverse_.begin(), inverse_.end(), 0.0);
-  for (std::size_t r = 0; r < rows_; ++r) inverse_row(r)[r] = -1.0;  // that of all rows' own variables
+  inverse_.reset(rows_);
   // Sparse columns first: they fill in little.
   std::stable_sort(structural.begin(), structural.end(),
                    [&](std::size_t a, std::size_t b) { return by_column_[a].size() < by_column_[b].size(); });
@@ -217,12 +185,7 @@ bool DenseSolver::invert() {
     }
     if (best == rows_ || std::fabs(alpha_column_[best]) < pivot_tolerance) return false;
     head_[best] = j;
-    double* const pivot_row = inverse_row(best);
-    const double scale = 1.0 / alpha_column_[best];
-    for (std::size_t i = 0; i < stride_; ++i) pivot_row[i] *= scale;
-    for (std::size_t r = 0; r < rows_; ++r) {
-      if (r != best && alpha_column_[r] != 0) subtract(inverse_row(r), pivot_row, alpha_column_[r], stride_);
-    }
+    inverse_.exchange(best, alpha_column_);
   }
   weight_.assign(rows_, 1.0);
   has_inverse_ = true;
@@ -234,14 +197,12 @@ bool DenseSolver::invert() {
 /// The column of a variable, times the inverse.
 void DenseSolver::column_of_inverse(std::size_t j, std::vector<double>& out) const {
   std::fill(out.begin(), out.end(), 0.0);
-  const auto add = [&](std::size_t row, double value) {
-    const double* at = inverse_.data() + row;
-    for (std::size_t r = 0; r < rows_; ++r, at += stride_) out[r] += value * *at;
-  };
   if (j >= columns_) {
-    add(j - columns_, -1.0);
+    inverse_.add_column(j - columns_, -1.0, out);
   } else {
-    for (const Entry& entry : by_column_[j]) add(static_cast<std::size_t>(entry.column), entry.value);
+    for (const Entry& entry : by_column_[j]) {
+      inverse_.add_column(static_cast<std::size_t>(entry.column), entry.value, out);
+    }
   }
 }
 
@@ -283,13 +244,13 @@ void DenseSolver::compute_primal() {
   for (std::size_t i = 0; i < rows_; ++i) {
     if (where_[columns_ + i] != Where::basic) work_[i] -= x_[columns_ + i];
   }
-  for (std::size_t r = 0; r < rows_; ++r) x_[head_[r]] = -dot(inverse_row(r), work_.data(), stride_);
+  for (std::size_t r = 0; r < rows_; ++r) x_[head_[r]] = -inverse_.times(r, work_);
 }
 
 void DenseSolver::compute_dual() {
   std::fill(work_.begin(), work_.end(), 0.0);
   for (std::size_t r = 0; r < rows_; ++r) {
-    if (cost_[head_[r]] != 0) subtract(work_.data(), inverse_row(r), -cost_[head_[r]], stride_);
+    if (cost_[head_[r]] != 0) inverse_.add_row(r, cost_[head_[r]], work_);
   }
   y_.assign(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(rows_));
   for (std::size_t i = 0; i < rows_; ++i) {
@@ -338,7 +299,7 @@ int DenseSolver::leaving() const {
 
 /// A row of the inverse times all columns that are not basic.
 void DenseSolver::price_row(std::size_t r) {
-  const double* const row = inverse_row(r);
+  const double* const row = inverse_.row(r);
   alpha_row_.assign(variables(), 0.0);
   for (std::size_t i = 0; i < rows_; ++i) {
     if (row[i] == 0) continue;
@@ -427,16 +388,20 @@ void DenseSolver::pivot(std::size_t r, std::size_t q, double target) {
   }
   weight_[r] = std::max(pivot_weight / size, 1.0);
 
-  double* const pivot_row = inverse_row(r);
-  const double scale = 1.0 / alpha_column_[r];
-  for (std::size_t i = 0; i < stride_; ++i) pivot_row[i] *= scale;
-  for (std::size_t i = 0; i < rows_; ++i) {
-    if (i != r && alpha_column_[i] != 0) subtract(inverse_row(i), pivot_row, alpha_column_[i], stride_);
-  }
+  inverse_.exchange(r, alpha_column_);
   head_[r] = q;
   where_[q] = Where::basic;
   where_[out] = target == lower_[out] ? Where::lower : Where::upper;
   ++updates_;
+}
+
+/// All numbers anew from the basis.
+bool DenseSolver::begin_afresh() {
+  if (!invert()) return false;
+  compute_dual();
+  if (!place_nonbasic()) return false;
+  compute_primal();
+  return true;
 }
 
 /// Pivots until the basis is optimal. False if it does not come to that.
@@ -448,11 +413,8 @@ bool DenseSolver::iterate() {
     if (r < 0) {
       compute_dual();
       if (accurate() && dual_feasible()) return true;
-      if (fresh || !invert()) return false;
+      if (fresh || !begin_afresh()) return false;
       fresh = true;
-      compute_dual();
-      if (!place_nonbasic()) return false;
-      compute_primal();
       continue;
     }
     const auto row = static_cast<std::size_t>(r);
@@ -465,10 +427,7 @@ bool DenseSolver::iterate() {
     column_of_inverse(in, alpha_column_);
     const double error = std::fabs(alpha_column_[row] - alpha_row_[in]);
     if (updates_ >= updates_before_inverting || error > 1e-7 * (1 + std::fabs(alpha_column_[row]))) {
-      if (updates_ == 0 || !invert()) return false;
-      compute_dual();
-      if (!place_nonbasic()) return false;
-      compute_primal();
+      if (updates_ == 0 || !begin_afresh()) return false;
       continue;
     }
     flip();
@@ -484,16 +443,13 @@ Status DenseSolver::solve() {
   needed_more_ = has_basis_ = false;
   if (where_.empty()) begin_from_rows();
   x_.resize(variables());
-  bool solved = has_inverse_ || invert();
-  if (solved) {
+  bool ready = has_inverse_ || invert();
+  if (ready) {
     if (!has_duals_) compute_dual();
-    solved = place_nonbasic();
+    ready = place_nonbasic();
   }
-  if (solved) {
-    compute_primal();
-    solved = iterate();
-  }
-  if (!solved) return ask_highs();
+  if (ready) compute_primal();
+  if (!ready || !iterate()) return ask_highs();
   objective_ = 0;
   for (std::size_t j = 0; j < columns_; ++j) objective_ += cost_[j] * x_[j];
   has_basis_ = true;

@@ -9,9 +9,7 @@
 // zero. Where it does not come to a proven optimum, HiGHS has the last word.
 #pragma once
 
-#include <memory>
-
-#include "core/lp/highs.hpp"
+#include "core/lp/inverse.hpp"
 #include "core/lp/solver.hpp"
 
 namespace cobre::lp {
@@ -60,7 +58,6 @@ class DenseSolver final : public Solver {
 
   [[nodiscard]] std::size_t variables() const { return columns_ + rows_; }
   [[nodiscard]] bool fixed(std::size_t j) const { return lower_[j] == upper_[j]; }
-  double* inverse_row(std::size_t r) { return inverse_.data() + r * stride_; }
 
   void reserve_rows(std::size_t rows);
   void begin_from_rows();
@@ -77,6 +74,7 @@ class DenseSolver final : public Solver {
   void column_of_inverse(std::size_t j, std::vector<double>& out) const;
   [[nodiscard]] double rightful(std::size_t j) const;
   void pivot(std::size_t r, std::size_t q, double target);
+  [[nodiscard]] bool begin_afresh();
   [[nodiscard]] bool iterate();
   Status ask_highs();
 
@@ -88,8 +86,7 @@ class DenseSolver final : public Solver {
   std::vector<std::vector<Entry>> by_row_;     // of A
   std::vector<std::vector<Entry>> by_column_;  // of A; `column` is the row
   std::vector<std::size_t> head_;              // which variable is basic in each row
-  std::vector<double> inverse_;                // of the basis, by rows
-  std::size_t stride_ = 0;
+  Inverse inverse_;                            // of the basis
   std::vector<double> weight_, y_;
   std::vector<double> alpha_row_, alpha_column_, work_;
   std::vector<std::size_t> movable_;  // neither basic nor fixed
