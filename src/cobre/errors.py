@@ -17,7 +17,9 @@ CobreError
 ├── InvalidProblem             a multistage problem is not well formed; lists all that was found
 ├── SolveError                 a linear programme has no solution, or the solver found none
 ├── PolicyFileError            a policy file is damaged, foreign or of another problem
-└── CaseError                  a case folder cannot be used; lists all that was found
+├── CaseError                  a case folder cannot be used; lists all that was found
+├── OutputError                results cannot be written
+└── ResultsError               a folder is no result, not a whole one, or damaged
 ```
 
 Each error has fields for programs and says in words what happened and what to do next. All of them
@@ -47,7 +49,9 @@ __all__ = [
     "InvalidProblem",
     "InvalidRoot",
     "MissingConfiguration",
+    "OutputError",
     "PolicyFileError",
+    "ResultsError",
     "SolveError",
     "WorkerError",
 ]
@@ -371,3 +375,35 @@ class CaseError(CobreError):
             indent = "    " if file else "  "
             lines += [f"{indent}- {finding}" for finding in self.findings if finding.file == file]
         return "\n".join(lines)
+
+
+class OutputError(CobreError):
+    """A file or folder of results cannot be written: ``path`` says which, ``reason`` why."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} cannot be written: {self.reason}. Make room, check who may write there, or choose "
+            "another output folder; what is finished stays, and its manifest says how far the run came"
+        )
+
+
+class ResultsError(CobreError):
+    """A folder cannot be read as results.
+
+    ``path`` says which file or folder, ``kind`` whether it is ``"missing"``, ``"incomplete"`` (the run is
+    under way, failed or was killed) or ``"damaged"``, and ``reason`` tells the rest.
+    """
+
+    def __init__(self, path: str, kind: str, reason: str) -> None:
+        super().__init__(path, kind, reason)
+        self.path = path
+        self.kind = kind
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
