@@ -116,4 +116,4 @@ def _volumes(solved: Solved, ids: tuple[int, ...]) -> tuple[Cube, Cube]:
 def _binding(system: System, stage: int, final: Cube) -> Cube:
     least, most = (series(system.hydros, f"{side}_storage_hm3", stage) for side in ("min", "max"))
     close = AT_LIMIT * np.maximum(most, 1.0)
-    return np.add(final <= least + close, 2 * (final >= most - close), dtype=np.float64)
+    return np.where(final <= least + close, 1.0, 0.0) + np.where(final >= most - close, 2.0, 0.0)

@@ -7,7 +7,7 @@ they are, so a table has the same bits whoever simulates which of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -24,11 +24,8 @@ from cobre.hydrothermal._power_outcomes import (
 )
 from cobre.hydrothermal._solved import Places, Solved
 from cobre.results import SIMULATION, schema_of
-from cobre.sddp import MultistageProblem
+from cobre.sddp import MultistageProblem, Visit
 from cobre.system import System
-
-if TYPE_CHECKING:
-    from cobre.sddp import Visit
 
 #: A number, or one for each entity and block, or also for each trajectory.
 Values = Mapping[str, Any]

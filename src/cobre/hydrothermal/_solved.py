@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.lp._program import Floats, Ints
-from cobre.sddp import Node
+from cobre.sddp import Node, Visit
 from cobre.system import Stage
-
-if TYPE_CHECKING:
-    from cobre.sddp import Visit
 
 #: Trajectories by entities by blocks; by 1 for what is the same in all blocks.
 Cube = NDArray[np.float64]
@@ -112,7 +108,7 @@ class Solved:
 
     def costs(self, kind: str, ids: tuple[int, ...], by: str = "block") -> Cube:
         """Return what columns cost."""
-        prices = np.append(self.places.costs, 0.0)[self.places.columns(kind, ids, by)]
+        prices: Floats = np.append(self.places.costs, 0.0)[self.places.columns(kind, ids, by)]
         return self.values(kind, ids, by) * prices
 
     def _realised(self, target: str, places: Ints) -> Cube:

@@ -131,7 +131,7 @@ def read(folder: str | os.PathLike[str], *, partial: bool = False) -> Results:
         partial: take also that of a run that is under way, failed, or was killed.
 
     Raises:
-        ResultsError: it is no result (``kind`` is ``"missing"``), its run has not finished
+        ResultsError: it is no result (``status`` is ``"missing"``), its run has not finished
             (``"incomplete"``), or a file is damaged (``"damaged"``).
     """
     place = Path(folder)
