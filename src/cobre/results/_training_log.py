@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,12 +18,10 @@ class TrainingLog:
     """The iterations of a training. `add` each as it finishes; `Writer.training` writes what there is.
 
     Args:
-        ranks: how many there are.
         earlier: the tables of the run that this one goes on from, as of `Results.training`.
     """
 
-    def __init__(self, ranks: int = 1, earlier: Mapping[str, pa.Table] | None = None) -> None:
-        self._ranks = ranks
+    def __init__(self, earlier: Mapping[str, pa.Table] | None = None) -> None:
         self._rows: dict[str, list[dict[str, Any]]] = {
             name: earlier[name].to_pylist() if earlier and name in earlier else [] for name in _TABLES
         }
@@ -32,52 +31,15 @@ class TrainingLog:
         """Take an iteration that has finished, with the fields of `cobre.sddp.IterationFinished`."""
         for name in _TABLES:  # a run may go on from before its last iteration
             self._rows[name] = [row for row in self._rows[name] if row["iteration"] < event.iteration]
-        earlier = self._rows["convergence"][-1]["cuts_active"] if self.iterations else 0
-        spent = event.seconds - self.seconds
-        self.seconds = event.seconds
-        known = (event.forward_s, event.backward_s, event.selection_s)
-        forward, backward, selection = (_ms(seconds) for seconds in known)
-        alone = self._ranks == 1
-        gap = 100 * (event.estimate.mean - event.bound) / event.bound if event.bound > 0 else None
-        rows: dict[str, Mapping[str, Any]] = {
-            "convergence": {
-                "lower_bound": event.bound,
-                "upper_bound_mean": event.estimate.mean,
-                "upper_bound_std": event.estimate.standard_deviation,
-                "gap_percent": gap,
-                "cuts_added": event.cuts_added,
-                "cuts_removed": earlier + event.cuts_added - event.cuts_active,
-                "cuts_active": event.cuts_active,
-                "time_forward_ms": forward,
-                "time_backward_ms": backward,
-                "time_total_ms": _ms(spent),
-                "forward_passes": event.estimate.count,
-                "lp_solves": event.solves,
-            },
-            "timing/iterations": {
-                "rank": 0,
-                "forward_wall_ms": forward,
-                "backward_wall_ms": backward,
-                "cut_selection_ms": selection,
-                "overhead_ms": max(_ms(spent - sum(known)), 0),
-            },
-            "timing/mpi_ranks": {
-                "rank": 0,
-                "forward_time_ms": forward,
-                "backward_time_ms": backward,
-                "lp_solves": event.solves if alone else None,
-                "scenarios_processed": event.estimate.count if alone else None,
-            },
-            "solver/iterations": {
-                "lp_solves": event.solves,
-                "lp_successes": event.solves,
-                "lp_retries": event.retries,
-                "lp_failures": 0,
-                "simplex_iterations": event.simplex_iterations,
-            },
-        }
-        for name, row in rows.items():
-            self._rows[name].append({"iteration": event.iteration, **row})
+        active = self._rows["convergence"][-1]["cuts_active"] if self.iterations else 0
+        spent, self.seconds = event.seconds - self.seconds, event.seconds
+        for name, rows in {
+            "convergence": [_convergence(event, spent, active)],
+            "timing/iterations": [_timings(event, spent)],
+            "timing/mpi_ranks": [_rank(times) for times in event.ranks],
+            "solver/iterations": [_solver(event)],
+        }.items():
+            self._rows[name] += [{"iteration": event.iteration, **row} for row in rows]
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -119,6 +81,58 @@ class TrainingLog:
     def _last(self, name: str) -> float | None:
         rows = self._rows["convergence"]
         return rows[-1][name] if rows else None
+
+
+def _convergence(event: Any, spent: float, active: int) -> dict[str, Any]:
+    """``active`` cuts were in use before the iteration, which took ``spent`` seconds."""
+    gap = 100 * (event.estimate.mean - event.bound) / event.bound if event.bound > 0 else None
+    return {
+        "lower_bound": event.bound,
+        "upper_bound_mean": event.estimate.mean,
+        "upper_bound_std": event.estimate.standard_deviation,
+        "gap_percent": gap,
+        "cuts_added": event.cuts_added,
+        "cuts_removed": active + event.cuts_added - event.cuts_active,
+        "cuts_active": event.cuts_active,
+        "time_forward_ms": _ms(event.forward_s),
+        "time_backward_ms": _ms(event.backward_s),
+        "time_total_ms": _ms(spent),
+        "forward_passes": event.estimate.count,
+        "lp_solves": event.programmes,
+    }
+
+
+def _timings(event: Any, spent: float) -> dict[str, Any]:
+    left = spent - event.forward_s - event.backward_s - event.selection_s
+    return {
+        "rank": 0,
+        "forward_wall_ms": _ms(event.forward_s),
+        "backward_wall_ms": _ms(event.backward_s),
+        "cut_selection_ms": _ms(event.selection_s),
+        "overhead_ms": max(_ms(left), 0),
+    }
+
+
+def _rank(times: Any) -> dict[str, Any]:
+    return {
+        "rank": times.rank,
+        "forward_time_ms": _ms(times.forward_s),
+        "backward_time_ms": _ms(times.backward_s),
+        "communication_time_ms": _ms(times.communication_s),
+        "lp_solves": times.solves,
+        "scenarios_processed": times.trajectories,
+    }
+
+
+def _solver(event: Any) -> dict[str, Any]:
+    return {
+        "lp_solves": event.solves,
+        "lp_successes": event.solves,
+        "lp_retries": event.retries,
+        "lp_failures": 0,
+        "simplex_iterations": event.simplex_iterations,
+        "solve_time_ms": 1000 * math.fsum(times.solving_s for times in event.ranks),
+    }
 
 
 def _ms(seconds: float) -> int:

@@ -42,7 +42,7 @@ CONVERGENCE = (
         ("time_total_ms", "time of the iteration"),
     ),
     *_integers("count", ("forward_passes", "trajectories"), kind="int32"),
-    *_integers("count", ("lp_solves", "linear programmes solved, over all ranks")),
+    *_integers("count", ("lp_solves", "linear programmes that both passes consist of")),
 )
 
 ITERATION_TIMINGS = (
@@ -74,17 +74,16 @@ ITERATION_TIMINGS = (
 
 RANK_TIMINGS = (
     ITERATION,
-    Column("rank", "int32", "id", "rank that measured: always 0"),
+    Column("rank", "int32", "id", "which rank"),
     *_integers(
         "ms",
-        ("forward_time_ms", "time in the forward pass, meetings with other ranks included"),
-        ("backward_time_ms", "time in the backward pass, meetings with other ranks included"),
+        ("forward_time_ms", "time in the forward pass, waiting for others included"),
+        ("backward_time_ms", "time in the backward pass, likewise"),
+        ("communication_time_ms", "of these, time with or waiting for others"),
     ),
-    *_unmeasured("int64", "communication_time_ms", "idle_time_ms"),
-    Column("lp_solves", "int64", "count", "linear programmes it solved; null if there are other ranks", True),
-    Column(
-        "scenarios_processed", "int32", "count", "trajectories it had; null if there are other ranks", True
-    ),
+    Column("idle_time_ms", "int64", "ms", "not told apart from communication, always null", True),
+    *_integers("count", ("lp_solves", "linear programmes it solved; of equal ones one")),
+    *_integers("count", ("scenarios_processed", "trajectories it had"), kind="int32"),
 )
 
 SOLVER_ITERATIONS = (
@@ -104,7 +103,8 @@ SOLVER_ITERATIONS = (
     ),
     *_unmeasured("uint32", "retry_attempts", "basis_offered", "basis_consistency_failures"),
     *_integers("count", ("simplex_iterations", "simplex iterations they took"), kind="uint64"),
-    *_unmeasured("float64", "solve_time_ms", "load_model_time_ms", "set_bounds_time_ms", "basis_set_time_ms"),
+    Column("solve_time_ms", "float64", "ms", "time of solving, summed over ranks and threads"),
+    *_unmeasured("float64", "load_model_time_ms", "set_bounds_time_ms", "basis_set_time_ms"),
     *_unmeasured("uint64", "basis_reconstructions"),
 )
 
