@@ -20,6 +20,8 @@ EXAMPLES = [
     errors.InvalidProblem(["node 'a': the cost of column 'x' is nan", "there are no realisations"]),
     errors.SolveError("infeasible", "a", 3, {"volume": 10.0}, "infeasible_node_a_realisation_3.mps"),
     errors.PolicyFileError("a.policy", "it is truncated"),
+    errors.OutputError("out/training/_manifest.json", "No space left on device"),
+    errors.ResultsError("out", "missing", "there is no training/_manifest.json; check the path"),
     errors.CaseError(
         [
             errors.Finding("missing_file", "stages.json", "", "", None, "the file is missing", "add it"),
@@ -87,6 +89,10 @@ def test_the_words_say_what_happened_and_what_to_do():
         "or bounds to the states that lead here. "
         "The programme is in infeasible_node_a_realisation_3.mps.",
         "a.policy: it is truncated",
+        "out/training/_manifest.json cannot be written: No space left on device. Make room, check who "
+        "may write there, or choose another output folder; what is finished stays, and its manifest says how "
+        "far the run came",
+        "out: there is no training/_manifest.json; check the path",
         "my_case cannot be used as it stands; 3 findings:\n"
         "  stages.json\n"
         "    - the file is missing; add it\n"

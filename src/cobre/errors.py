@@ -20,7 +20,9 @@ CobreError
 ├── SolverError                solving went wrong
 │   └── SolveError             a linear programme has no solution, or the solver found none
 └── IOError                    a file or a folder cannot be read or written
-    └── PolicyFileError        a policy file is damaged, foreign or of another problem
+    ├── PolicyFileError        a policy file is damaged, foreign or of another problem
+    ├── OutputError            results cannot be written
+    └── ResultsError           a folder is no result, not a whole one, or damaged
 ```
 
 Each error has fields for programs and says in words what happened and what to do next. All of them
@@ -51,7 +53,9 @@ __all__ = [
     "InvalidProblem",
     "InvalidRoot",
     "MissingConfiguration",
+    "OutputError",
     "PolicyFileError",
+    "ResultsError",
     "SolveError",
     "SolverError",
     "ValidationError",
@@ -402,3 +406,26 @@ class CaseError(ValidationError):
             indent = "    " if file else "  "
             lines += [f"{indent}- {finding}" for finding in self.findings if finding.file == file]
         return "\n".join(lines)
+
+
+class OutputError(IOError):
+    """A file or folder of results cannot be written: ``path`` says which, ``reason`` why."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} cannot be written: {self.reason}. Make room, check who may write there, or choose "
+            "another output folder; what is finished stays, and its manifest says how far the run came"
+        )
+
+
+class ResultsError(IOError):
+    """A folder cannot be read as results.
+
+    ``path`` says which file or folder, ``status`` whether it is ``"missing"``, ``"incomplete"`` (the run is
+    under way, failed or was killed) or ``"damaged"``, and ``reason`` tells the rest.
+    """
+
+    def __init__(self, path: str, status: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.args = (path, status, reason)
+        self.status = status
