@@ -57,7 +57,7 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
         timeout_s: how long the whole run may take; no limit if None.
         env: variables for the ranks beside those of this process; the group's own take precedence.
         patience_s: how long ranks may take to end by themselves, to save their work for instance, once one
-            has failed or a signal has come; they always have about a second. A second Ctrl-C ends them at once.
+            has failed or a signal has come; they always have about a second. A second Ctrl-C ends them.
 
     Raises:
         WorkerError: a rank raised, exited, was killed, or ran for too long.

@@ -57,7 +57,9 @@ class Results:
     @property
     def policy_path(self) -> Path:
         """The file of the policy, for `cobre.sddp.Policy.load`."""
-        return self.folder / "policy" / "policy.cobre"
+        settings = self.metadata["configuration_snapshot"]["settings"]
+        folder: str = settings.get("policy", {}).get("path", "policy")
+        return self.folder / folder / "policy.cobre"
 
     @property
     def tables(self) -> tuple[str, ...]:

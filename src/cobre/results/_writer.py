@@ -37,16 +37,20 @@ class Writer:
     Args:
         folder: where; made if need be.
         compression: of Parquet files: ``"zstd"``, ``"lz4"`` or ``"none"``.
+        policy: the folder of the policy in it.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], compression: str = "zstd") -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], compression: str = "zstd", policy: str = "policy"
+    ) -> None:
         self.folder = Path(folder)
         self._compression = compression
+        self._policy = policy
 
     @property
     def policy_path(self) -> Path:
         """Where the policy belongs."""
-        return self.folder / "policy" / "policy.cobre"
+        return self.folder / self._policy / "policy.cobre"
 
     # Training
 
@@ -66,7 +70,7 @@ class Writer:
             (self.folder / "simulation" / MANIFEST).unlink()
         write_json(self._training / "metadata.json", manifests.metadata(run, self.folder))
         self._write_dictionaries(run)
-        self.policy_path.parent.mkdir(exist_ok=True)
+        self.policy_path.parent.mkdir(parents=True, exist_ok=True)
 
     def training(self, log: TrainingLog) -> None:
         """Write the tables of a training as they are now."""
