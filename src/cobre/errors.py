@@ -389,13 +389,16 @@ class Finding:
 class CaseError(ValidationError):
     """A case folder cannot be used. ``findings`` has all that is wrong with it, not only the first.
 
-    ``folder`` is the folder as it was given.
+    ``warnings`` are doubtful, no more; ``folder`` is the folder as it was given.
     """
 
-    def __init__(self, findings: Sequence[Finding], folder: str = "the case") -> None:
-        super().__init__(tuple(findings), folder)
+    def __init__(
+        self, findings: Sequence[Finding], folder: str = "the case", warnings: Sequence[Finding] = ()
+    ) -> None:
+        super().__init__(tuple(findings), folder, tuple(warnings))
         self.findings = tuple(findings)
         self.folder = folder
+        self.warnings = tuple(warnings)
 
     def __str__(self) -> str:
         count = len(self.findings)

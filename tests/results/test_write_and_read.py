@@ -140,6 +140,16 @@ def test_a_run_that_has_converged_says_so(run, out):
     assert (manifest["status"], manifest["iterations"]["converged_at"]) == ("converged", 3)
 
 
+def test_a_simulation_alone(run, out):
+    writer = results.Writer(out)
+    writer.begin_simulation(2)
+    writer.scenarios(made_up_tables(range(2)))
+    writer.finish_simulation()
+    read = results.read(out)
+    assert (read.manifest, read.metadata) == ({}, {})
+    assert read.simulation("costs").num_rows == 8
+
+
 def test_outputs_inside_the_case_are_no_inputs(run):
     writer = results.Writer(run.case / "output")
     before = len(contents(run.case))
@@ -167,7 +177,7 @@ def test_a_resumed_run_keeps_the_iterations_before_it(run, out):
     writer.begin(run)
     writer.training(made_up_log(4))
     log = results.TrainingLog(results.read(out, partial=True).training)
-    writer.begin(run, keep_policy=True)
+    writer.begin(run)
     for number in (3, 4, 5):
         log.add(iteration(number))
     writer.finish(log, "enough")

@@ -96,7 +96,7 @@ def load(folder: str | os.PathLike[str], settings: Mapping[str, Any] | None = No
     timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
     _check(raw, timeline, report)
     if report.errors or raw.config is None or raw.penalties is None or raw.stages is None or timeline is None:
-        raise CaseError(report.errors, str(folder))
+        raise CaseError(report.errors, str(folder), report.warnings)
     system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline).system()
     scenarios = resolve_scenarios(raw, raw.config, timeline)
     return Case(path, system, raw.config, scenarios, tuple(report.warnings), dict(settings or {}))

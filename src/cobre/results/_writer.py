@@ -37,25 +37,27 @@ class Writer:
     Args:
         folder: where; made if need be.
         compression: of Parquet files: ``"zstd"``, ``"lz4"`` or ``"none"``.
+        policy: the folder of the policy in it.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], compression: str = "zstd") -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], compression: str = "zstd", policy: str = "policy"
+    ) -> None:
         self.folder = Path(folder)
         self._compression = compression
+        self._policy = policy
 
     @property
     def policy_path(self) -> Path:
         """Where the policy belongs."""
-        return self.folder / "policy" / "policy.cobre"
+        return self.folder / self._policy / "policy.cobre"
 
     # Training
 
-    def begin(self, run: Run, *, keep_policy: bool = False) -> None:
+    def begin(self, run: Run) -> None:
         """Say that a training is under way, and what it is about; remove what an earlier run left.
 
-        Args:
-            run: what is known of it.
-            keep_policy: leave the policy of an earlier run there until it is replaced.
+        Its policy and checkpoint stay: the training may be one that goes on from them.
 
         Raises:
             OutputError: the folder is something else, or cannot be written.
@@ -66,8 +68,6 @@ class Writer:
             remove(self._training / name)
         self._remove_scenarios()  # they are of another policy
         remove(self.folder / "simulation" / MANIFEST)
-        if not keep_policy:
-            remove(self.policy_path)
         make_folder(self.policy_path.parent)
         write_json(self._training / "metadata.json", manifests.metadata(run, self.folder))
         self._write_dictionaries(run)

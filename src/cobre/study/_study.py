@@ -73,8 +73,13 @@ class Study:
 
         ``run`` are further arguments of `cobre.sddp.follow`.
         """
-        count, seed = self.case.config.simulation.num_scenarios, self.case.scenarios.seed
-        return sddp.follow(self.problem, policy, recorder, count, seed=seed, **run)
+        seed = self.case.scenarios.seed
+        return sddp.follow(self.problem, policy, recorder, self.scenarios, seed=seed, **run)
+
+    @property
+    def scenarios(self) -> int:
+        """How many scenarios the case wants to be simulated."""
+        return self.case.config.simulation.num_scenarios
 
 
 def noise_of(system: System, scenarios: Scenarios) -> tuple[Floats, ...]:
