@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cobre.hydrothermal._stage import Affine, StageProgram
+from cobre.hydrothermal._frame import Affine, Frame
+from cobre.hydrothermal._stage import stage_program
 from cobre.lp import Noise
 from cobre.lp._noise import Place
 from cobre.lp._program import Floats
@@ -27,7 +28,7 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
     }
     nodes = []
     for number, stage in enumerate(system.stages):
-        built = StageProgram(system, number, orders)
+        built = stage_program(system, number, orders)
         nodes.append(
             Node(
                 str(stage.id),
@@ -60,7 +61,7 @@ def risk_of(system: System) -> dict[str, RiskMeasure]:
     return measures
 
 
-def noise_of(built: StageProgram, eta: Floats) -> Noise:
+def noise_of(built: Frame, eta: Floats) -> Noise:
     """Return the realisations of a stage's programme for standard normal noise."""
     system, stage = built.system, built.number
     who = noise_places(system)
