@@ -129,6 +129,13 @@ CASES = {
         "block_id",
         "no block 2",
     ),
+    "no block of a plant": (
+        at(THERMAL_BOUNDS, "block_id", [2]),
+        "dimension",
+        THERMAL_BOUNDS,
+        "block_id",
+        "no block 2",
+    ),
     "no block to bound": (
         at(GENERIC_BOUNDS, "block_id.1", 2),
         "dimension",

@@ -5,12 +5,10 @@ import pytest
 from tests.case.changes import (
     COEFFICIENTS,
     CONFIG,
-    GENERIC,
     HYDROS,
     INITIAL,
     PRODUCTION,
     STAGES,
-    THERMAL_BOUNDS,
     THERMALS,
     assert_found,
     at,
@@ -80,13 +78,6 @@ CASES = {
         "gnl_config",
         "gas",
     ),
-    "bounds by block": (
-        at(THERMAL_BOUNDS, "block_id", [0]),
-        "unsupported",
-        THERMAL_BOUNDS,
-        "block_id",
-        "by block",
-    ),
     "cyclic": (
         at(STAGES, "policy_graph.type", "cyclic"),
         "unsupported",
@@ -136,13 +127,6 @@ CASES = {
         CONFIG,
         "training.scenario_source.inflow.scheme",
         "openings",
-    ),
-    "withdrawal constrained": (
-        at(GENERIC, "constraints.0.expression", "hydro_withdrawal(0)"),
-        "unsupported",
-        GENERIC,
-        "expression",
-        "constrained",
     ),
     "resumption": (at(CONFIG, "policy", {"mode": "resume"}), "unsupported", CONFIG, "policy.mode", "fresh"),
     "no training": (

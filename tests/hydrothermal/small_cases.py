@@ -116,3 +116,14 @@ def hydro(number, inflow, *, most_hm3=1000.0, turbines=200.0, productivity=1.0, 
         },
         "inflow": inflow,
     }
+
+
+def given(name, content):
+    """A change that adds a file."""
+    return lambda files: files.update({name: content})
+
+
+def two_blocks(files):
+    """A change that cuts all stages into two halves."""
+    for stage in files["stages.json"]["stages"]:
+        stage["blocks"] = [{"id": k, "name": str(k), "hours": HOURS / 2} for k in range(2)]

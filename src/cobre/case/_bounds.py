@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cobre.case._raw import Raw
-from cobre.case._series import Overrides, Series, Timeline
+from cobre.case._series import BlockSeries, Overrides, Series, Timeline
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,28 @@ class Bounds:
         here = self.timeline.in_service(entity)
         return {column: np.where(here, values, 0.0) for column, values in self.of(kind, entity).items()}
 
+    def by_block(self, kind: str, entity: Any) -> dict[str, BlockSeries]:
+        """The bounds of an entity by block, whether it is in service or not."""
+        entry, overrides = self._by_kind[kind]
+        own = entry.own(entity).items()
+        return {column: overrides.by_block(entity.id, column, value) for column, value in own}
+
     def crossed(self) -> Iterator[tuple[BoundsOf, Any, str, str, Series, Series]]:
         """Entities with a lower bound above the upper one in some stage."""
         for entry in BOUNDS:
             for entity in getattr(self.raw, entry.kind):
-                bounds = self.of(entry.kind, entity) if entry.pairs else {}
+                bounds = self.by_block(entry.kind, entity) if entry.pairs else {}
                 for low, high in entry.pairs:
-                    if np.any(bounds[low] > bounds[high]):
-                        yield entry, entity, low, high, bounds[low], bounds[high]
+                    lower, upper = _worst(bounds[low], bounds[high])
+                    if np.any(lower > upper):
+                        yield entry, entity, low, high, lower, upper
+
+
+def _worst(lower: BlockSeries, upper: BlockSeries) -> tuple[Series, Series]:
+    """By stage, the bounds of the block in which they cross most."""
+    blocks = [int(np.argmax(low - high)) for low, high in zip(lower, upper, strict=True)]
+    chosen = range(len(blocks)), blocks
+    return (
+        np.array([lower[t][k] for t, k in zip(*chosen, strict=True)]),
+        np.array([upper[t][k] for t, k in zip(*chosen, strict=True)]),
+    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre import system as resolved
 from cobre.case import _evaporation, _expressions, _production
@@ -143,16 +144,16 @@ class Resolver:
     def _thermals(self) -> tuple[resolved.Thermal, ...]:
         result = []
         for plant in self.raw.thermals:
-            own = self._bounds.in_service("thermals", plant)
-            costs = self._bounds.of("thermals", plant)["cost_per_mwh"]
+            own = self._bounds.by_block("thermals", plant)
+            here = self.timeline.in_service(plant)
             result.append(
                 resolved.Thermal(
                     plant.id,
                     plant.name,
                     plant.bus_id,
-                    own["min_generation_mw"],
-                    own["max_generation_mw"],
-                    costs,
+                    _while_in_service(own["min_generation_mw"], here),
+                    _while_in_service(own["max_generation_mw"], here),
+                    own["cost_per_mwh"],
                 )
             )
         return tuple(result)
@@ -269,6 +270,11 @@ class Resolver:
                 )
             )
         return tuple(result)
+
+
+def _while_in_service(values: BlockSeries, here: NDArray[np.bool_]) -> BlockSeries:
+    """0 in stages without the entity."""
+    return tuple(blocks * serves for blocks, serves in zip(values, here, strict=True))
 
 
 def _segments(segments: list[DeficitSegment]) -> tuple[resolved.DeficitSegment, ...]:

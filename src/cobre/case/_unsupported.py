@@ -6,14 +6,12 @@ import itertools
 
 from pydantic import BaseModel
 
-from cobre.case import _expressions
 from cobre.case._config import Config
 from cobre.case._production import BySeason, ProductionModels
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
 from cobre.case._series import Timeline
 from cobre.case._stages import Stages
-from cobre.case._tables import ABSENT
 
 #: Settings of how the original program works inside; they change nothing that is found.
 _INSIDE = (
@@ -51,7 +49,6 @@ def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
     _check_initial_conditions(raw, report)
     _check_estimation(raw, report)
     _check_sampling(raw, report)
-    _check_expressions(raw, report)
 
 
 def _check_sampling(raw: Raw, report: Report) -> None:
@@ -75,23 +72,6 @@ def _check_sampling(raw: Raw, report: Report) -> None:
                 field="sampling_method",
                 value=stage.sampling_method,
                 suggestion="use 'saa'",
-            )
-
-
-def _check_expressions(raw: Raw, report: Report) -> None:
-    for constraint in raw.constraints:
-        try:
-            terms = _expressions.parse(constraint.expression)
-        except ValueError:
-            continue  # reported where meanings are
-        for variable in sorted({term.variable for term in terms} & _expressions.UNSUPPORTED):
-            report.error(
-                "unsupported",
-                FILE_OF["constraints"],
-                "cannot be constrained yet",
-                entity=f"constraint {constraint.id}",
-                field="expression",
-                value=variable,
             )
 
 
@@ -211,10 +191,6 @@ def _check_thermals(raw: Raw, report: Report) -> None:
             message = "ordering gas in advance cannot be modelled yet"
             owner = f"thermal {plant.id}"
             report.error("unsupported", FILE_OF["thermals"], message, entity=owner, field="gnl_config")
-    table = raw.table("constraints/thermal_bounds.parquet")
-    if table is not None and (table["block_id"] != ABSENT).any():
-        message = "bounds by block cannot be used yet"
-        report.error("unsupported", "constraints/thermal_bounds.parquet", message, field="block_id")
 
 
 def _check_initial_conditions(raw: Raw, report: Report) -> None:

@@ -4,18 +4,44 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from cobre.hydrothermal._frame import Frame
 from cobre.system import GenericConstraint, Term
 
+#: The kinds of columns that a variable is the sum of, and what each counts for.
+_BY_BLOCK = {
+    "hydro_turbined": {"turbined": 1.0},
+    "hydro_spillage": {"spilled": 1.0},
+    "hydro_diversion": {"diverted": 1.0},
+    "hydro_outflow": {"turbined": 1.0, "spilled": 1.0},
+    "thermal_generation": {"thermal": 1.0},
+    "line_direct": {"direct": 1.0},
+    "line_reverse": {"reverse": 1.0},
+    "line_exchange": {"direct": 1.0, "reverse": -1.0},
+    "bus_excess": {"excess": 1.0},
+    "pumping_flow": {"pumped": 1.0},
+    "non_controllable_generation": {"source": 1.0},
+    "contract_import": {"contract": 1.0},
+    "contract_export": {"contract": 1.0},
+}
+#: The same for variables of a whole stage.
+_BY_STAGE = {
+    "hydro_storage": {"storage": 1.0},
+    "hydro_evaporation": {"evaporated": 1.0},
+    "hydro_withdrawal": {"withdrawal_below": -1.0, "withdrawal_above": 1.0},
+}
+
 
 def add_constraint(frame: Frame, constraint: GenericConstraint) -> None:
-    for k, bound in enumerate(constraint.bounds[frame.number]):
-        if np.isnan(bound):
+    """Add a row for each block with a bound."""
+    known = sum(term.coefficient * _known(frame, term) for term in constraint.terms)
+    for k, given in enumerate(constraint.bounds[frame.number]):
+        if np.isnan(given):
             continue
-        name = f"constraint:{constraint.id}:{k}"
+        name, bound = f"constraint:{constraint.id}:{k}", given - known
         entries: dict[int, float] = defaultdict(float)
         for term in constraint.terms:
             for column, factor in _columns_of(frame, term, k):
@@ -30,39 +56,61 @@ def add_constraint(frame: Frame, constraint: GenericConstraint) -> None:
         frame.rows.row(name, entries, lower=lower, upper=upper)
 
 
+def _known(frame: Frame, term: Term) -> float:
+    """What a variable is beside its columns: a withdrawal deviates from what was asked for."""
+    if term.variable != "hydro_withdrawal":
+        return 0.0
+    return float(_entity(frame.system.hydros, term.entity).withdrawal_m3s[frame.number])
+
+
 def _columns_of(frame: Frame, term: Term, block: int) -> Iterator[tuple[int, float]]:
-    """The columns that a term stands for in a constraint of a block, with what each counts for."""
+    """The columns that a term stands for in a constraint of a block, with what each counts for.
+
+    Where there is no such column the variable is 0: a plant without a channel diverts nothing.
+    """
     k = block if term.block is None else term.block
-    if term.variable == "hydro_storage":
-        yield frame.outgoing[f"storage:{term.entity}"], 1.0
-        return
-    kinds = {
-        "hydro_turbined": ["turbined"],
-        "hydro_spillage": ["spilled"],
-        "hydro_diversion": ["diverted"],
-        "hydro_outflow": ["turbined", "spilled"],
-        "hydro_generation": ["turbined"],
-        "thermal_generation": ["thermal"],
-        "line_direct": ["direct"],
-        "line_reverse": ["reverse"],
-        "line_exchange": ["direct", "reverse"],
-        "bus_excess": ["excess"],
-        "pumping_flow": ["pumped"],
-        "non_controllable_generation": ["source"],
-        "contract_import": ["contract"],
-        "contract_export": ["contract"],
-    }
-    if term.variable == "bus_deficit":
-        bus = next(bus for bus in frame.system.buses if bus.id == term.entity)
-        for s in range(len(bus.deficit)):
-            yield frame.rows[f"deficit:{bus.id}:{s}:{k}"], 1.0
-        return
-    for i, kind in enumerate(kinds[term.variable]):
-        if f"{kind}:{term.entity}:{k}" not in frame.rows:
-            continue  # a plant without a channel diverts nothing
-        column = frame.rows[f"{kind}:{term.entity}:{k}"]
-        if term.variable == "hydro_generation":
-            hydro = next(hydro for hydro in frame.system.hydros if hydro.id == term.entity)
-            yield column, float(hydro.mw_per_m3s[frame.number])
-        else:
-            yield column, -1.0 if term.variable == "line_exchange" and i else 1.0
+    for name, factor in _names_of(frame, term, k):
+        if name in frame.rows:
+            yield frame.rows[name], factor
+
+
+def _names_of(frame: Frame, term: Term, k: int) -> Iterator[tuple[str, float]]:
+    entity = term.entity
+    if term.variable in _BY_STAGE:
+        for kind, factor in _BY_STAGE[term.variable].items():
+            yield f"{kind}:{entity}", factor
+    elif term.variable in _BY_BLOCK:
+        for kind, factor in _BY_BLOCK[term.variable].items():
+            yield f"{kind}:{entity}:{k}", factor
+    elif term.variable == "hydro_generation":
+        yield f"turbined:{entity}:{k}", float(_entity(frame.system.hydros, entity).mw_per_m3s[frame.number])
+    elif term.variable == "pumping_power":
+        yield f"pumped:{entity}:{k}", _entity(frame.system.pumping, entity).mw_per_m3s
+    elif term.variable == "bus_deficit":
+        for s in range(len(_entity(frame.system.buses, entity).deficit)):
+            yield f"deficit:{entity}:{s}:{k}", 1.0
+    elif term.variable == "non_controllable_curtailment":
+        yield _curtailed(frame, entity, k), 1.0
+
+
+def _curtailed(frame: Frame, source: int, k: int) -> str:
+    """Add, unless it is there, what of a source is available and not used; return its name."""
+    name, used = f"curtailed:{source}:{k}", f"source:{source}:{k}"
+    if name not in frame.rows:
+        column = frame.rows.column(name)
+        most = frame.rows.upper(used)
+        row = frame.rows.equation(f"available:{source}:{k}", {frame.rows[used]: 1.0, column: 1.0}, most)
+        frame.available[source][k] = row
+    return name
+
+
+class _HasId(Protocol):
+    @property
+    def id(self) -> int: ...
+
+
+AnyEntity = TypeVar("AnyEntity", bound=_HasId)
+
+
+def _entity(entities: tuple[AnyEntity, ...], number: int) -> AnyEntity:
+    return next(entity for entity in entities if entity.id == number)

@@ -36,6 +36,7 @@ class Frame:
         inflows: by hydro, the right-hand sides that its inflow without lags, in m³/s, changes.
         loads: by bus, the right-hand sides that its load in MW changes.
         availabilities: by source, the upper bounds that its availability in MW changes.
+        available: by source and block, the right-hand sides that its availability in MW changes.
         power: by bus and block, what columns do to its balance, in MW.
         water: by hydro and block, what columns do to its reservoir, in m³/s.
     """
@@ -50,6 +51,7 @@ class Frame:
         self.inflows: dict[int, list[Affine]] = defaultdict(list)
         self.loads: dict[int, list[Affine]] = {}
         self.availabilities: dict[int, list[Affine]] = {}
+        self.available: dict[int, dict[int, int]] = defaultdict(dict)
         self.power: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
         self.water: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
 

@@ -89,6 +89,8 @@ def noise_of(built: Frame, eta: Floats) -> Noise:
         limits = available(source, stage, eta[:, at])
         for k, place in enumerate(built.availabilities[source.id]):
             values["column_upper", place.place] = limits[:, k]
+        for k, row in built.available[source.id].items():
+            values["rhs", row] = limits[:, k]
         at += 1
     table = np.column_stack(list(values.values())) if values else np.empty((len(eta), 0))
     return Noise.from_table(list(values), table)

@@ -55,9 +55,9 @@ class Thermal:
     id: int
     name: str
     bus: int
-    min_mw: Series
-    max_mw: Series
-    cost_per_mwh: Series
+    min_mw: BlockSeries  # 0 while it is not in service, as is the upper bound
+    max_mw: BlockSeries
+    cost_per_mwh: BlockSeries
 
 
 @dataclass(frozen=True, eq=False)
