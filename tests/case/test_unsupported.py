@@ -57,20 +57,6 @@ CASES = {
         "generation.model",
         "FPHA",
     ),
-    "filling": (
-        at(HYDROS, "hydros.0.filling", {"start_stage_id": 0}),
-        "unsupported",
-        HYDROS,
-        "filling",
-        "filling",
-    ),
-    "new plant": (
-        at(HYDROS, "hydros.0.entry_stage_id", 1),
-        "unsupported",
-        HYDROS,
-        "entry_stage_id",
-        "in stage 0",
-    ),
     "gas": (
         at(THERMALS, "thermals.0.gnl_config", {"lag_stages": 1}),
         "unsupported",

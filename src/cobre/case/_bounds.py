@@ -38,6 +38,7 @@ def _hydro(hydro: Any) -> dict[str, float]:
         "max_generation_mw": hydro.generation.max_generation_mw,
         "max_diversion_m3s": hydro.diversion.max_flow_m3s if hydro.diversion else 0.0,
         "water_withdrawal_m3s": 0.0,
+        "filling_inflow_m3s": hydro.filling.filling_inflow_m3s if hydro.filling else 0.0,
     }
 
 

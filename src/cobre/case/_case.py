@@ -68,7 +68,7 @@ def _check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
         Inflows(raw, raw.stages, timeline).check(report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
-    _unsupported.check(raw, timeline, report)
+    _unsupported.check(raw, report)
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from cobre.case import _expressions
 from cobre.case._constraints import ExchangeFactor, ExchangeFactors
+from cobre.case._filling import exists
 from cobre.case._noise import noise_entities
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
@@ -46,7 +47,7 @@ def _check_blocks(timeline: Timeline, report: Report) -> None:
 
 
 def _check_statistics(raw: Raw, timeline: Timeline, report: Report) -> None:
-    hydros = [(hydro.id, timeline.in_service(hydro)) for hydro in raw.hydros]
+    hydros = [(hydro.id, exists(hydro, timeline)) for hydro in raw.hydros]
     if raw.hydros and INFLOWS not in raw.tables:
         report.error("missing_file", INFLOWS, "hydro plants need the statistics of their inflows")
     always = np.ones(len(timeline), dtype=bool)

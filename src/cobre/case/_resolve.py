@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre import system as resolved
-from cobre.case import _evaporation, _expressions, _production
+from cobre.case import _evaporation, _expressions, _filling, _production
 from cobre.case._bounds import Bounds
 from cobre.case._config import Config
 from cobre.case._constraints import ExchangeFactors
@@ -212,8 +212,9 @@ class Resolver:
 
     def _hydro(self, hydro: Hydro) -> resolved.Hydro:
         own = self._bounds.of("hydros", hydro)
-        storage = self.raw.initial.storage if self.raw.initial else ()
-        initial = [entry.value_hm3 for entry in storage if entry.hydro_id == hydro.id]
+        given = self.raw.initial
+        volumes = [*given.storage, *given.filling_storage] if given else []
+        initial = [entry.value_hm3 for entry in volumes if entry.hydro_id == hydro.id]
         return resolved.Hydro(
             id=hydro.id,
             name=hydro.name,
@@ -235,6 +236,8 @@ class Resolver:
             evaporation=_evaporation.resolve(hydro, self.raw.table(_evaporation.FILE), self.timeline),
             inflow=self._inflows.resolve(hydro.id),
             penalties=self._costs.hydro(hydro),
+            phases=_filling.phases(hydro, self.timeline),
+            filling=_filling.resolve(hydro, own, self.timeline),
         )
 
     def _productivity(self, hydro: Hydro) -> Series:

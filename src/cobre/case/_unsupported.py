@@ -10,7 +10,6 @@ from cobre.case._config import Config
 from cobre.case._production import BySeason, ProductionModels
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
-from cobre.case._series import Timeline
 from cobre.case._stages import Stages
 
 #: Settings of how the original program works inside; they change nothing that is found.
@@ -36,14 +35,14 @@ _WANTED = (
 )
 
 
-def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
+def check(raw: Raw, report: Report) -> None:
     """Report what cannot be used."""
     if raw.config:
         _check_config(raw.config, report)
     if raw.stages:
         _check_graph(raw.stages, report)
         _check_states(raw.stages, report)
-    _check_hydros(raw, timeline, report)
+    _check_hydros(raw, report)
     _check_production(raw, report)
     _check_thermals(raw, report)
     _check_initial_conditions(raw, report)
@@ -140,7 +139,7 @@ def _check_states(stages: Stages, report: Report) -> None:
             report.warn("unsupported", "stages.json", message, entity=f"stage {stage.id}", field=field)
 
 
-def _check_hydros(raw: Raw, timeline: Timeline | None, report: Report) -> None:
+def _check_hydros(raw: Raw, report: Report) -> None:
     file = FILE_OF["hydros"]
     for hydro in raw.hydros:
         owner = f"hydro {hydro.id}"
@@ -155,17 +154,6 @@ def _check_hydros(raw: Raw, timeline: Timeline | None, report: Report) -> None:
             if getattr(hydro, field) is not None:
                 message = "has no effect, because the productivity is given"
                 report.warn("unsupported", file, message, entity=owner, field=field)
-        if hydro.filling is not None:
-            message = "filling a reservoir for the first time cannot be modelled yet"
-            report.error("unsupported", file, message, entity=owner, field="filling")
-        if timeline is not None and not timeline.in_service(hydro).all():
-            absent = timeline.names(~timeline.in_service(hydro))
-            message = f"a plant that does not exist {absent} cannot be modelled yet"
-            report.error("unsupported", file, message, entity=owner, field="entry_stage_id, exit_stage_id")
-    table = raw.table("constraints/hydro_bounds.parquet")
-    if table is not None and (table["filling_inflow_m3s"] > 0).any():
-        message = "filling a reservoir for the first time cannot be modelled yet"
-        report.error("unsupported", "constraints/hydro_bounds.parquet", message, field="filling_inflow_m3s")
 
 
 def _check_production(raw: Raw, report: Report) -> None:
@@ -196,9 +184,6 @@ def _check_thermals(raw: Raw, report: Report) -> None:
 def _check_initial_conditions(raw: Raw, report: Report) -> None:
     if raw.initial is None:
         return
-    if raw.initial.filling_storage:
-        message = "filling a reservoir for the first time cannot be modelled yet"
-        report.error("unsupported", "initial_conditions.json", message, field="filling_storage")
     if raw.initial.recent_observations:
         message = "a study that begins within a season cannot be modelled yet"
         report.error("unsupported", "initial_conditions.json", message, field="recent_observations")

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from cobre.hydrothermal._frame import Frame
+from cobre.hydrothermal._water import power_of
 from cobre.system import GenericConstraint, Term
 
 #: The kinds of columns that a variable is the sum of, and what each counts for.
@@ -58,9 +59,9 @@ def add_constraint(frame: Frame, constraint: GenericConstraint) -> None:
 
 def _known(frame: Frame, term: Term) -> float:
     """What a variable is beside its columns: a withdrawal deviates from what was asked for."""
-    if term.variable != "hydro_withdrawal":
+    if term.variable != "hydro_withdrawal" or frame.phase(term.entity) == "absent":
         return 0.0
-    return float(_entity(frame.system.hydros, term.entity).withdrawal_m3s[frame.number])
+    return float(frame.hydros[term.entity].withdrawal_m3s[frame.number])
 
 
 def _columns_of(frame: Frame, term: Term, block: int) -> Iterator[tuple[int, float]]:
@@ -68,7 +69,13 @@ def _columns_of(frame: Frame, term: Term, block: int) -> Iterator[tuple[int, flo
 
     Where there is no such column the variable is 0: a plant without a channel diverts nothing.
     """
+    if term.variable.startswith("hydro") and frame.phase(term.entity) == "absent":
+        return
     k = block if term.block is None else term.block
+    if term.variable == "hydro_generation":
+        if frame.phase(term.entity) == "operating":
+            yield from power_of(frame, frame.hydros[term.entity], k).items()
+        return
     for name, factor in _names_of(frame, term, k):
         if name in frame.rows:
             yield frame.rows[name], factor
@@ -82,8 +89,6 @@ def _names_of(frame: Frame, term: Term, k: int) -> Iterator[tuple[str, float]]:
     elif term.variable in _BY_BLOCK:
         for kind, factor in _BY_BLOCK[term.variable].items():
             yield f"{kind}:{entity}:{k}", factor
-    elif term.variable == "hydro_generation":
-        yield f"turbined:{entity}:{k}", float(_entity(frame.system.hydros, entity).mw_per_m3s[frame.number])
     elif term.variable == "pumping_power":
         yield f"pumped:{entity}:{k}", _entity(frame.system.pumping, entity).mw_per_m3s
     elif term.variable == "bus_deficit":

@@ -10,7 +10,7 @@ import numpy as np
 
 from cobre.hydrothermal._rows import Rows
 from cobre.lp._program import Floats
-from cobre.system import Stage, System
+from cobre.system import Phase, Stage, System
 
 
 class Affine(NamedTuple):
@@ -30,6 +30,7 @@ class Frame:
         orders: by hydro, how many past inflows are states.
 
     Attributes:
+        hydros: by id.
         rows: columns and rows; `Rows.program` makes arrays of them.
         incoming: state → column.
         outgoing: state → column.
@@ -45,6 +46,7 @@ class Frame:
         self.system, self.number, self.orders = system, number, orders
         self.stage: Stage = system.stages[number]
         self.hours, self.hm3 = self.stage.hours, self.stage.hm3_per_m3s
+        self.hydros = {hydro.id: hydro for hydro in system.hydros}
         self.rows = Rows()
         self.incoming: dict[str, int] = {}
         self.outgoing: dict[str, int] = {}
@@ -54,6 +56,23 @@ class Frame:
         self.available: dict[int, dict[int, int]] = defaultdict(dict)
         self.power: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
         self.water: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
+
+    def phase(self, hydro: int) -> Phase:
+        """What a hydro plant is in this stage."""
+        return self.hydros[hydro].phases[self.number]
+
+    def arrival(self, hydro: int | None) -> int | None:
+        """Where water that runs to a plant arrives: there, or at the next one below that is not absent."""
+        while hydro is not None and self.phase(hydro) == "absent":
+            hydro = self.hydros[hydro].downstream
+        return hydro
+
+    def move(self, column: int, k: int, source: int, target: int | None) -> None:
+        """Let a column take water from a plant, and bring it to another or out of the system."""
+        for hydro, sign in ((source, -1.0), (self.arrival(target), 1.0)):
+            if hydro is not None:
+                flows = self.water[hydro, k]
+                flows[column] = flows.get(column, 0.0) + sign
 
     @property
     def blocks(self) -> range:

@@ -7,7 +7,7 @@ small programme. Columns are called by kind, entity and block: ``turbined:3:0``.
 
 from __future__ import annotations
 
-from cobre.hydrothermal import _constraints, _power, _water
+from cobre.hydrothermal import _constraints, _power, _reservoirs, _water
 from cobre.hydrothermal._frame import Frame
 from cobre.system import System
 
@@ -21,11 +21,15 @@ def stage_program(system: System, number: int, orders: dict[int, int]) -> Frame:
         orders: by hydro, how many past inflows are states.
     """
     frame = Frame(system, number, orders)
-    for hydro in system.hydros:
+    absent = [hydro for hydro in system.hydros if frame.phase(hydro.id) == "absent"]
+    present = [hydro for hydro in system.hydros if frame.phase(hydro.id) != "absent"]
+    for hydro in present:
         _water.add_releases(frame, hydro)
     _water.add_pumping(frame)
-    for hydro in system.hydros:
-        _water.add_reservoir(frame, hydro)
+    for hydro in absent:
+        _reservoirs.add_kept(frame, hydro)
+    for hydro in present:
+        _reservoirs.add_reservoir(frame, hydro)
     _power.add_generation(frame)
     _power.add_lines(frame)
     _power.add_buses(frame)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 Series = NDArray[np.float64]
 #: Per stage, one number per block.
 BlockSeries = tuple[NDArray[np.float64], ...]
+#: What a hydro plant is in a stage: not there, a new reservoir that is filled, or a plant at work.
+Phase = Literal["absent", "filling", "operating"]
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,7 @@ class HydroPenalties:
     spillage: Series
     diversion: Series
     storage_below_per_hm3: Series
+    filling_below_per_hm3: Series
     turbined_below: Series
     outflow_below: Series
     outflow_above: Series
@@ -145,8 +149,26 @@ class HydroPenalties:
 
 
 @dataclass(frozen=True, eq=False)
+class Filling:
+    """How a new reservoir is filled, before its plant operates.
+
+    Attributes:
+        retained_m3s: what should be kept in it, of all that runs into it.
+        target_hm3: what should be in it after a stage: its least volume after the last of the filling, 0
+            after the others.
+    """
+
+    retained_m3s: Series
+    target_hm3: Series
+
+
+@dataclass(frozen=True, eq=False)
 class Hydro:
-    """A reservoir and its turbines. What it turbines and spills runs to ``downstream``."""
+    """A reservoir and its turbines. What it turbines and spills runs to ``downstream``.
+
+    While it is absent, its inflow and what runs to it run on to the next plant below that is not; its volume,
+    ``initial_hm3`` before it is there, stays what it is. While it is filled it has no turbines.
+    """
 
     id: int
     name: str
@@ -168,3 +190,5 @@ class Hydro:
     evaporation: Evaporation | None
     inflow: Inflow
     penalties: HydroPenalties
+    phases: tuple[Phase, ...]
+    filling: Filling | None
