@@ -90,13 +90,6 @@ CASES = {
         "within a season",
     ),
     "estimation": (history, "unsupported", "scenarios/inflow_history.parquet", "", "fitting"),
-    "boundary": (
-        at(CONFIG, "policy", {"boundary": {"path": "x", "source_stage": 1}}),
-        "unsupported",
-        CONFIG,
-        "policy.boundary",
-        "yet",
-    ),
     "other openings": (
         lambda files: (
             at(STAGES, "stages.0.sampling_method", "lhs")(files),

@@ -24,7 +24,7 @@ def small_case(
     for name in ("outflow_violation_below", "outflow_violation_above", "generation_violation_below"):
         penalty[f"{name}_cost"] = 1e5
     penalty |= {"evaporation_violation_cost": 1e5, "water_withdrawal_violation_cost": 1e5}
-    dates = [f"2024-{month:02}-01" for month in range(1, stages + 2)]
+    dates = [f"{2024 + month // 12}-{month % 12 + 1:02}-01" for month in range(stages + 1)]
     files = {
         "config.json": {
             "training": {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cobre.case import _dimensions, _meaning, _meaning_in_time, _references, _unsupported
+from cobre.case import _boundary, _dimensions, _meaning, _meaning_in_time, _references, _unsupported
 from cobre.case._config import Config
 from cobre.case._inflows import Inflows
 from cobre.case._layout import DOCUMENTS
@@ -53,9 +53,15 @@ def load(folder: str | os.PathLike[str]) -> Case:
     raw = read(path, report)
     timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
     _check(raw, timeline, report)
+    boundary = raw.config.policy.boundary if raw.config else None
+    policy = _boundary.read(path, boundary, report) if boundary else None
     if report.errors or raw.config is None or raw.penalties is None or raw.stages is None or timeline is None:
         raise CaseError(report.errors, str(folder))
     system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline).system()
+    if boundary and policy:
+        system = replace(system, future=_boundary.resolve(policy, boundary, system, report))
+    if report.errors:
+        raise CaseError(report.errors, str(folder))
     scenarios = resolve_scenarios(raw, raw.config, timeline)
     return Case(path, system, raw.config, scenarios, tuple(report.warnings))
 

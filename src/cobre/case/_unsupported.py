@@ -31,7 +31,6 @@ _WANTED = (
     "training.cut_selection.cut_activity_tolerance",
     "training.cut_selection.max_active_per_stage",
     "upper_bound_evaluation.enabled",
-    "policy.boundary",
 )
 
 

@@ -1,5 +1,5 @@
 """Hydrothermal systems as multistage problems."""
 
-from cobre.hydrothermal._problem import problem_of, risk_of
+from cobre.hydrothermal._problem import initial_state, problem_of, risk_of
 
-__all__ = ["problem_of", "risk_of"]
+__all__ = ["initial_state", "problem_of", "risk_of"]

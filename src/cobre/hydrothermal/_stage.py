@@ -7,7 +7,7 @@ small programme. Columns are called by kind, entity and block: ``turbined:3:0``.
 
 from __future__ import annotations
 
-from cobre.hydrothermal import _constraints, _power, _reservoirs, _water
+from cobre.hydrothermal import _constraints, _future, _power, _reservoirs, _water
 from cobre.hydrothermal._frame import Frame
 from cobre.system import System
 
@@ -35,4 +35,6 @@ def stage_program(system: System, number: int, orders: dict[int, int]) -> Frame:
     _power.add_buses(frame)
     for constraint in system.constraints:
         _constraints.add_constraint(frame, constraint)
+    if system.future is not None and number == len(system.stages) - 1:
+        _future.add_future(frame, system.future)
     return frame

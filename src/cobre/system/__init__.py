@@ -20,6 +20,7 @@ from cobre.system._entities import (
     Source,
     Thermal,
 )
+from cobre.system._future import Future
 from cobre.system._generic import GenericConstraint, Term
 from cobre.system._stages import Block, Stage
 from cobre.system._system import System
@@ -31,6 +32,7 @@ __all__ = [
     "DeficitSegment",
     "Evaporation",
     "Filling",
+    "Future",
     "GenericConstraint",
     "Hydro",
     "HydroPenalties",
