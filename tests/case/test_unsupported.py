@@ -5,9 +5,7 @@ import pytest
 from tests.case.changes import (
     COEFFICIENTS,
     CONFIG,
-    HYDROS,
     INITIAL,
-    PRODUCTION,
     STAGES,
     THERMALS,
     assert_found,
@@ -15,8 +13,6 @@ from tests.case.changes import (
     content,
     without,
 )
-
-RANGE = "production_models.0.stage_ranges.0"
 
 
 def history(files):
@@ -26,36 +22,12 @@ def history(files):
 
 #: A change, and what it must lead to: kind, file, part of the field, part of the message.
 CASES = {
-    "planes": (
-        content("system/fpha_hyperplanes.parquet", b""),
-        "unsupported",
-        "system/fpha_hyperplanes.parquet",
-        "",
-        "FPHA",
-    ),
     "annual": (
         content("scenarios/inflow_annual_component.parquet", b""),
         "unsupported",
         "scenarios/inflow_annual_component.parquet",
         "",
         "PAR-A",
-    ),
-    "production by planes": (
-        at(PRODUCTION, f"{RANGE}.model", "fpha"),
-        "unsupported",
-        PRODUCTION,
-        "model",
-        "FPHA",
-    ),
-    "fpha": (
-        lambda files: (
-            at(HYDROS, "hydros.0.generation.model", "fpha")(files),
-            without(HYDROS, "hydros.0.generation.productivity_mw_per_m3s")(files),
-        ),
-        "unsupported",
-        HYDROS,
-        "generation.model",
-        "FPHA",
     ),
     "gas": (
         at(THERMALS, "thermals.0.gnl_config", {"lag_stages": 1}),

@@ -16,6 +16,7 @@ from cobre.case._raw import Raw, read
 from cobre.case._report import Report
 from cobre.case._resolve import Resolver
 from cobre.case._series import Timeline
+from cobre.case._turbines import Turbines
 from cobre.errors import CaseError, Finding
 from cobre.system import System
 
@@ -72,6 +73,7 @@ def _check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
         _dimensions.check(raw, timeline, report)
         check_external(raw, timeline, report)
         Inflows(raw, raw.stages, timeline).check(report)
+        Turbines(raw, timeline).check(report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
     _unsupported.check(raw, report)

@@ -18,6 +18,7 @@ from cobre.system import HydroPenalties
 #: The fields of a hydro plant's penalties, and the names that each may have, the more particular first.
 _NAMES = {
     "spillage": ("spillage_cost",),
+    "turbined": ("fpha_turbined_cost",),
     "diversion": ("diversion_cost",),
     "storage_below_per_hm3": ("storage_violation_below_cost",),
     "filling_below_per_hm3": ("filling_target_violation_cost",),

@@ -9,19 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre import system as resolved
-from cobre.case import _evaporation, _expressions, _filling, _production
+from cobre.case import _evaporation, _expressions, _filling
 from cobre.case._bounds import Bounds
 from cobre.case._config import Config
 from cobre.case._constraints import ExchangeFactors
 from cobre.case._costs import Costs
-from cobre.case._entities import ConstantProductivity, Hydro, LinearizedHead
+from cobre.case._entities import Hydro
 from cobre.case._inflows import Inflows
 from cobre.case._penalties import DeficitSegment, Penalties
 from cobre.case._raw import Raw
 from cobre.case._scenario_files import LoadFactors, SourceFactors
-from cobre.case._series import BlockSeries, Factors, Overrides, Series, Timeline, first_given
+from cobre.case._series import BlockSeries, Factors, Overrides, Series, Timeline
 from cobre.case._stages import RiskAverse, Stage, Stages
 from cobre.case._tables import ABSENT
+from cobre.case._turbines import Turbines
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,10 @@ class Resolver:
     @cached_property
     def _costs(self) -> Costs:
         return Costs(self.raw, self.config, self.penalties, self.timeline)
+
+    @cached_property
+    def _turbines(self) -> Turbines:
+        return Turbines(self.raw, self.timeline)
 
     @cached_property
     def _inflows(self) -> Inflows:
@@ -229,7 +234,8 @@ class Resolver:
             max_turbined_m3s=own["max_turbined_m3s"],
             min_generation_mw=own["min_generation_mw"],
             max_generation_mw=own["max_generation_mw"],
-            mw_per_m3s=self._productivity(hydro),
+            mw_per_m3s=self._turbines.productivity(hydro),
+            planes=self._turbines.planes(hydro),
             diversion=hydro.diversion.downstream_id if hydro.diversion else None,
             max_diversion_m3s=own["max_diversion_m3s"],
             withdrawal_m3s=own["water_withdrawal_m3s"],
@@ -239,20 +245,6 @@ class Resolver:
             phases=_filling.phases(hydro, self.timeline),
             filling=_filling.resolve(hydro, own, self.timeline),
         )
-
-    def _productivity(self, hydro: Hydro) -> Series:
-        given = hydro.generation
-        base = (
-            given.productivity_mw_per_m3s if isinstance(given, ConstantProductivity | LinearizedHead) else 0.0
-        )
-        file = self.raw.document("system/hydro_production_models.json", _production.ProductionModels)
-        models = [model for model in (file.production_models if file else ()) if model.hydro_id == hydro.id]
-        changed = self.timeline.constant(np.nan)
-        for place, (stage, season) in enumerate(zip(self.timeline.ids, self.timeline.seasons, strict=True)):
-            choice = _production.choice(models[0], stage, season) if models else None
-            if choice is not None and choice.productivity_override is not None:
-                changed[place] = choice.productivity_override
-        return first_given([changed, self.timeline.constant(base)])
 
     def _constraints(self) -> tuple[resolved.GenericConstraint, ...]:
         table = self.raw.table("constraints/generic_constraint_bounds.parquet")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
 from cobre.case._config import Config
-from cobre.case._production import BySeason, ProductionModels
+from cobre.case._production import BySeason, ByStageRanges, ModelChoice, ProductionModels
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
 from cobre.case._stages import Stages
@@ -139,20 +140,31 @@ def _check_states(stages: Stages, report: Report) -> None:
 
 
 def _check_hydros(raw: Raw, report: Report) -> None:
-    file = FILE_OF["hydros"]
+    file, fitted = FILE_OF["hydros"], _fitted(raw)
     for hydro in raw.hydros:
         owner = f"hydro {hydro.id}"
-        if hydro.generation.model == "fpha":
-            message = "production functions of planes (FPHA) cannot be used yet"
-            report.error("unsupported", file, message, entity=owner, field="generation.model", value="fpha")
         if hydro.generation.model == "linearized_head":
             message = "the head is not modelled: the productivity is used in all stages"
             where = {"entity": owner, "field": "generation.model"}
             report.warn("unsupported", file, message, value="linearized_head", **where)
         for field in ("tailrace", "hydraulic_losses", "efficiency"):
-            if getattr(hydro, field) is not None:
-                message = "has no effect, because the productivity is given"
+            if getattr(hydro, field) is not None and hydro.id not in fitted:
+                message = "has no effect, because the productivity is given, or planes are"
                 report.warn("unsupported", file, message, entity=owner, field=field)
+
+
+def _fitted(raw: Raw) -> set[int]:
+    """The plants for which planes are fitted, or may be."""
+    own = {hydro.id for hydro in raw.hydros if hydro.generation.model == "fpha"}
+    found = raw.document("system/hydro_production_models.json", ProductionModels)
+    for model in found.production_models if found else ():
+        sources = {entry.fpha_config.source for entry in _entries(model) if entry.fpha_config}
+        own = own | {model.hydro_id} if "computed" in sources else own - {model.hydro_id}
+    return own
+
+
+def _entries(model: ByStageRanges | BySeason) -> Sequence[ModelChoice]:
+    return model.seasons if isinstance(model, BySeason) else model.stage_ranges
 
 
 def _check_production(raw: Raw, report: Report) -> None:
@@ -160,13 +172,8 @@ def _check_production(raw: Raw, report: Report) -> None:
     found = raw.document(file, ProductionModels)
     for model in found.production_models if found else ():
         owner = f"hydro {model.hydro_id}"
-        names = {
-            entry.model for entry in (model.seasons if isinstance(model, BySeason) else model.stage_ranges)
-        }
+        names = {entry.model for entry in _entries(model)}
         names |= {model.default_model} if isinstance(model, BySeason) else set()
-        if "fpha" in names:
-            message = "production functions of planes (FPHA) cannot be used yet"
-            report.error("unsupported", file, message, entity=owner, field="model", value="fpha")
         if "linearized_head" in names:
             message = "the head is not modelled: the productivity is used"
             report.warn("unsupported", file, message, entity=owner, field="model", value="linearized_head")

@@ -36,12 +36,28 @@ def add_reservoir(frame: Frame, hydro: Hydro) -> None:
         for column, sign in steady.items():
             frame.rows.add(row, column, -sign * volume)
         _add_inflows(frame, hydro, row, volume)
+        for k in period:
+            _add_planes(frame, hydro, k, (before, after))
         before = after
     frame.outgoing[state] = before
     if hydro.filling is not None:
         _add_filling(frame, hydro, hydro.filling)
     if hydro.evaporation is not None:
         _add_evaporation(frame, hydro, frame.incoming[state], frame.outgoing[state])
+
+
+def _add_planes(frame: Frame, hydro: Hydro, k: int, volumes: tuple[int, int]) -> None:
+    """Add the planes below which the power of a plant is in a block."""
+    planes = hydro.planes[frame.number]
+    if planes is None or frame.phase(hydro.id) != "operating":
+        return
+    power, turbined, spilled = (
+        frame.rows[f"{kind}:{hydro.id}:{k}"] for kind in ("generation", "turbined", "spilled")
+    )
+    for m, constant in enumerate(planes.constant_mw):
+        entries = dict.fromkeys(volumes, -planes.mw_per_hm3[m] / 2)
+        entries |= {turbined: -planes.mw_per_m3s_turbined[m], spilled: -planes.mw_per_m3s_spilled[m]}
+        frame.rows.row(f"plane:{hydro.id}:{m}:{k}", {power: 1.0, **entries}, upper=constant)
 
 
 def _add_inflows(frame: Frame, hydro: Hydro, row: int, volume: float) -> None:

@@ -29,15 +29,22 @@ def add_releases(frame: Frame, hydro: Hydro) -> None:
 
 
 def _add_turbines(frame: Frame, hydro: Hydro) -> list[int]:
-    """Add what is turbined, no more than makes the greatest power."""
-    productivity, most = hydro.mw_per_m3s[frame.number], hydro.max_turbined_m3s[frame.number]
+    """Add what is turbined, no more than makes the greatest power, and the power if planes bound it."""
+    t, name = frame.number, f"turbined:{hydro.id}"
+    productivity, most = hydro.mw_per_m3s[t], hydro.max_turbined_m3s[t]
+    if hydro.planes[t] is not None:
+        turbined = frame.by_block(name, 0.0, most, hydro.penalties.turbined[t])
+        frame.by_block(f"generation:{hydro.id}", 0.0, hydro.max_generation_mw[t])
+        return turbined
     if productivity > 0:
-        most = min(most, hydro.max_generation_mw[frame.number] / productivity)
-    return frame.by_block(f"turbined:{hydro.id}", 0.0, most)
+        most = min(most, hydro.max_generation_mw[t] / productivity)
+    return frame.by_block(name, 0.0, most)
 
 
 def power_of(frame: Frame, hydro: Hydro, k: int) -> dict[int, float]:
     """Return what columns add to the power of a plant in a block, in MW."""
+    if hydro.planes[frame.number] is not None:
+        return {frame.rows[f"generation:{hydro.id}:{k}"]: 1.0}
     return {frame.rows[f"turbined:{hydro.id}:{k}"]: float(hydro.mw_per_m3s[frame.number])}
 
 

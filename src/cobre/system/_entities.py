@@ -130,10 +130,24 @@ class Evaporation:
 
 
 @dataclass(frozen=True, eq=False)
+class Planes:
+    """The power of a plant is below each of them: a constant and slopes by volume, turbined and spilled flow.
+
+    The volume is the mean of that before and that after the stage, or the block if blocks follow each other.
+    """
+
+    constant_mw: Series
+    mw_per_hm3: Series
+    mw_per_m3s_turbined: Series
+    mw_per_m3s_spilled: Series
+
+
+@dataclass(frozen=True, eq=False)
 class HydroPenalties:
     """What it costs to do what should not be done: per m³/s and hour unless the name says otherwise."""
 
     spillage: Series
+    turbined: Series  # only where planes bound the power
     diversion: Series
     storage_below_per_hm3: Series
     filling_below_per_hm3: Series
@@ -183,7 +197,8 @@ class Hydro:
     max_turbined_m3s: Series
     min_generation_mw: Series
     max_generation_mw: Series
-    mw_per_m3s: Series
+    mw_per_m3s: Series  # 0 where there are planes
+    planes: tuple[Planes | None, ...]
     diversion: int | None  # the plant that gets what is diverted
     max_diversion_m3s: Series
     withdrawal_m3s: Series
