@@ -20,12 +20,12 @@ _PATH, _STAGE = "policy.boundary.path", "policy.boundary.source_stage"
 
 def read(folder: Path, boundary: Boundary, report: Report) -> Policy | None:
     """The policy that the cuts are in; a relative path begins in the case folder."""
-    file = _find(folder / boundary.path, boundary.path, report)
-    if file is None:
-        return None
     try:
+        file = _find(folder / boundary.path, boundary.path, report)
+        if file is None:
+            return None
         policy = Policy.load(file)
-    except PolicyFileError as error:
+    except (PolicyFileError, OSError) as error:
         report.error("unreadable", "config.json", str(error), field=_PATH, value=boundary.path)
         return None
     node = str(boundary.source_stage)

@@ -23,6 +23,8 @@ class BoundsOf:
     own: Callable[[Any], dict[str, float]]
     #: Columns that must not cross.
     pairs: tuple[tuple[str, str], ...]
+    #: Whether the table may have rows for single blocks.
+    blocks: bool = False
 
 
 def _hydro(hydro: Any) -> dict[str, float]:
@@ -65,6 +67,7 @@ BOUNDS = (
             "cost_per_mwh": plant.cost_per_mwh,
         },
         (("min_generation_mw", "max_generation_mw"),),
+        blocks=True,
     ),
     BoundsOf(
         "lines",
@@ -137,18 +140,19 @@ class Bounds:
         """Entities with a lower bound above the upper one in some stage."""
         for entry in BOUNDS:
             for entity in getattr(self.raw, entry.kind):
-                bounds = self.by_block(entry.kind, entity) if entry.pairs else {}
+                bounds = self.of(entry.kind, entity) if entry.pairs else {}
+                by_block = self.by_block(entry.kind, entity) if entry.blocks else {}
                 for low, high in entry.pairs:
-                    lower, upper = _worst(bounds[low], bounds[high])
+                    lower, upper = bounds[low], bounds[high]
+                    if entry.blocks:
+                        lower, upper = _worst(by_block[low], by_block[high])
                     if np.any(lower > upper):
                         yield entry, entity, low, high, lower, upper
 
 
 def _worst(lower: BlockSeries, upper: BlockSeries) -> tuple[Series, Series]:
     """By stage, the bounds of the block in which they cross most."""
-    blocks = [int(np.argmax(low - high)) for low, high in zip(lower, upper, strict=True)]
-    chosen = range(len(blocks)), blocks
-    return (
-        np.array([lower[t][k] for t, k in zip(*chosen, strict=True)]),
-        np.array([upper[t][k] for t, k in zip(*chosen, strict=True)]),
-    )
+    pairs = list(zip(lower, upper, strict=True))
+    blocks = [int(np.argmax(low - high)) for low, high in pairs]
+    found = [(low[k], high[k]) for (low, high), k in zip(pairs, blocks, strict=True)]
+    return np.array([low for low, _ in found]), np.array([high for _, high in found])

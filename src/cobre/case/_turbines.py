@@ -61,8 +61,9 @@ class Turbines:
         """The planes below which the power is, by stage; None where it is proportional to the flow."""
         fitted: dict[FphaConfig | None, Planes] = {}
         found: list[Planes | None] = [None] * len(self.timeline)
+        phase = phases(hydro, self.timeline)
         for place, chosen in self._stages(hydro):
-            if chosen.model != "fpha":
+            if chosen.model != "fpha" or phase[place] != "operating":
                 continue
             if self._given(hydro, place, chosen):
                 found[place] = self._read(hydro.id, place)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from cobre.hydrothermal._rows import Rows
 from cobre.lp._program import Floats
-from cobre.system import Phase, Stage, System
+from cobre.system import Hydro, Phase, Stage, System
 
 
 class Affine(NamedTuple):
@@ -67,6 +68,16 @@ class Frame:
             hydro = self.hydros[hydro].downstream
         return hydro
 
+    @cached_property
+    def tributaries(self) -> dict[int, list[Hydro]]:
+        """By hydro, those whose inflow arrives there: its own, and absent ones above."""
+        found: dict[int, list[Hydro]] = defaultdict(list)
+        for hydro in self.system.hydros:
+            arrival = self.arrival(hydro.id)
+            if arrival is not None:
+                found[arrival].append(hydro)
+        return found
+
     def move(self, column: int, k: int, source: int, target: int | None) -> None:
         """Let a column take water from a plant, and bring it to another or out of the system."""
         for hydro, sign in ((source, -1.0), (self.arrival(target), 1.0)):
@@ -88,11 +99,12 @@ class Frame:
         self, name: str, lower: float | Floats, upper: float | Floats, cost_per_hour: float | Floats = 0.0
     ) -> list[int]:
         """Add a column per block; return their numbers."""
-        count = len(self.stage.blocks)
-        lowers, uppers = np.broadcast_to(lower, count), np.broadcast_to(upper, count)
-        costs = np.broadcast_to(cost_per_hour, count) * self.hours
+        lowers, uppers, costs = (
+            value if isinstance(value, np.ndarray) else [value] * len(self.stage.blocks)
+            for value in (lower, upper, cost_per_hour)
+        )
         return [
-            self.rows.column(f"{name}:{k}", cost=costs[k], lower=lowers[k], upper=uppers[k])
+            self.rows.column(f"{name}:{k}", cost=costs[k] * self.hours[k], lower=lowers[k], upper=uppers[k])
             for k in self.blocks
         ]
 

@@ -63,9 +63,7 @@ def _add_planes(frame: Frame, hydro: Hydro, k: int, volumes: tuple[int, int]) ->
 def _add_inflows(frame: Frame, hydro: Hydro, row: int, volume: float) -> None:
     """Add the inflow of a plant to its balance, and those of absent plants above it."""
     offset = -volume * hydro.withdrawal_m3s[frame.number]
-    for other in frame.system.hydros:
-        if frame.arrival(other.id) != hydro.id:
-            continue
+    for other in frame.tributaries[hydro.id]:
         if frame.orders[other.id]:
             frame.rows.add(row, frame.rows[f"inflow:{other.id}"], -volume)
         else:
