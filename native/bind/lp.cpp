@@ -70,6 +70,8 @@ const char* name_of(Status status) {
       return "infeasible";
     case Status::unbounded:
       return "unbounded";
+    case Status::inaccurate:
+      return "inaccurate";
     default:
       return "failed";
   }
@@ -120,8 +122,8 @@ class StageBinding {
   }
 
   void trial(In<double, 2> states, In<double, 2> table, In<std::int32_t, 1> tour, In<std::int32_t, 1> firsts,
-             In<std::int32_t, 1> starts, std::int32_t iteration, Out<double, 2> values,
-             Out<double, 3> slopes) {
+             In<std::int32_t, 1> starts, std::int32_t iteration, Out<double, 2> values, Out<double, 3> slopes,
+             bool careful) {
     const std::size_t units = states.shape(0);
     check_units(states, table, starts);
     require(firsts.size() == units && values.shape(0) == units && slopes.shape(0) == units &&
@@ -130,7 +132,7 @@ class StageBinding {
             "every array has one element per unit");
     const Stage::Trial job{states.data(), table.data(),  view<std::int32_t>(tour),
                            firsts.data(), starts.data(), iteration,
-                           values.data(), slopes.data()};
+                           values.data(), slopes.data(), careful};
     run(units, [&](int worker, int unit) { stage_.trial(worker, unit, job); });
   }
 
@@ -332,7 +334,7 @@ NB_MODULE(_lp, m) {
       .def("step", &StageBinding::step, "states"_a, "table"_a, "rows"_a, "starts"_a, "saves"_a, "iteration"_a,
            "columns"_a, "duals"_a, "costs"_a, "objectives"_a, "outgoing"_a, "column_values"_a, "row_duals"_a)
       .def("trial", &StageBinding::trial, "states"_a, "table"_a, "tour"_a, "firsts"_a, "starts"_a,
-           "iteration"_a, "values"_a, "slopes"_a)
+           "iteration"_a, "values"_a, "slopes"_a, "careful"_a = false)
       .def("add_block", &StageBinding::add_block, "block"_a)
       .def("extend_cuts", &StageBinding::extend_cuts, "families"_a)
       .def("activate", &StageBinding::activate, "active"_a)

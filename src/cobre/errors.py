@@ -260,7 +260,8 @@ class SolveError(CobreError):
     """A linear programme has no solution, or the solver found none.
 
     Attributes:
-        status: ``"infeasible"``, ``"unbounded"``, or what else the solver said.
+        status: ``"infeasible"``, ``"unbounded"``, ``"inaccurate"`` (called optimal, and no proof of it),
+            or what else the solver said.
         node: the name of the node whose programme it is.
         realization: the number of its realisation; None if it was none of the node's own.
         state: the incoming state, by name.
@@ -301,6 +302,9 @@ _SOLVE_ADVICE = {
         "the programme is infeasible. Every node must have a solution for every state that the nodes before "
         "it can leave behind (relatively complete recourse). Add a slack column with a high cost to the rows "
         "that can be missed, or bounds to the states that lead here."
+    ),
+    "inaccurate": (
+        "what the solver calls optimal is not: its values and duals do not prove each other. " + _NUMERICS
     ),
     "unbounded": (
         "the programme is unbounded. A cost has the wrong sign or a column lacks a bound; if the "
