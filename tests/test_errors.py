@@ -20,6 +20,8 @@ EXAMPLES = [
     errors.InvalidProblem(["node 'a': the cost of column 'x' is nan", "there are no realisations"]),
     errors.SolveError("infeasible", "a", 3, {"volume": 10.0}, "infeasible_node_a_realisation_3.mps"),
     errors.PolicyFileError("a.policy", "it is truncated"),
+    errors.OutputError("out/training/_manifest.json", "No space left on device"),
+    errors.ResultsError("out", "missing", "there is no training/_manifest.json; check the path"),
     errors.CaseError(
         [
             errors.Finding("missing_file", "stages.json", "", "", None, "the file is missing", "add it"),
@@ -51,12 +53,18 @@ def test_an_error_survives_pickling(error):
 
 def test_the_examples_are_all_there_are():
     """A new error needs an example here, and the families stay as small as the contract says."""
-    families = (errors.CommError, errors.BackendError)
-    alone = {errors.WorkerError, errors.InvalidProblem, errors.SolveError, errors.PolicyFileError}
-    alone |= {errors.CaseError}
+    families = (errors.CommError, errors.BackendError, errors.ValidationError, errors.SolverError)
+    families += (errors.IOError,)
     leaves = {leaf for family in families for leaf in family.__subclasses__()}
-    assert leaves | alone == {type(example) for example in EXAMPLES}
-    assert set(errors.CobreError.__subclasses__()) == {*families, *alone}
+    assert leaves | {errors.WorkerError} == {type(example) for example in EXAMPLES}
+    assert set(errors.CobreError.__subclasses__()) == {*families, errors.WorkerError}
+
+
+def test_an_error_has_a_kind_for_programs():
+    assert errors.InvalidRoot(5, 2).kind == "InvalidRoot"
+    assert (
+        errors.InitializationFailed("shm", "fork", kind="IncompatibleSettings").kind == "IncompatibleSettings"
+    )
 
 
 def test_the_words_say_what_happened_and_what_to_do():
@@ -81,6 +89,10 @@ def test_the_words_say_what_happened_and_what_to_do():
         "or bounds to the states that lead here. "
         "The programme is in infeasible_node_a_realisation_3.mps.",
         "a.policy: it is truncated",
+        "out/training/_manifest.json cannot be written: No space left on device. Make room, check who "
+        "may write there, or choose another output folder; what is finished stays, and its manifest says how "
+        "far the run came",
+        "out: there is no training/_manifest.json; check the path",
         "my_case cannot be used as it stands; 3 findings:\n"
         "  stages.json\n"
         "    - the file is missing; add it\n"

@@ -144,14 +144,6 @@ CASES = {
         "expression",
         "constrained",
     ),
-    "resumption": (at(CONFIG, "policy", {"mode": "resume"}), "unsupported", CONFIG, "policy.mode", "fresh"),
-    "no training": (
-        at(CONFIG, "training.enabled", False),
-        "unsupported",
-        CONFIG,
-        "training.enabled",
-        "True",
-    ),
     "activity": (
         at(CONFIG, "training.cut_selection", {"cut_activity_tolerance": 1e-6}),
         "unsupported",

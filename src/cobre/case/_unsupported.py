@@ -25,8 +25,9 @@ _INSIDE = (
     "policy.checkpointing.store_basis",
     "policy.checkpointing.compress",
 )
-#: Settings of what is written or simulated after training, which nobody does yet.
-_LATER = ("simulation.enabled", "exports", "policy.checkpointing.enabled")
+#: What may be asked to be written and is not, and what is written whether it is asked for or not.
+_NOT_WRITTEN = ("exports.states", "exports.forward_detail", "exports.backward_detail", "exports.stochastic")
+_ALWAYS_WRITTEN = ("exports.training", "exports.cuts")
 #: Settings that change what is found or written, unless they are empty or say that nothing is wanted.
 _WANTED = (
     "training.forward_pass",
@@ -99,15 +100,12 @@ def _check_config(config: Config, report: Report) -> None:
     for name in _INSIDE:
         if _given(config, name) is not None:
             report.warn("unsupported", "config.json", "has no effect here", field=name)
-    for name in _LATER:
-        if _given(config, name) not in (None, False):
-            message = "has no effect yet: nothing is written or simulated after training"
-            report.warn("unsupported", "config.json", message, field=name)
-    for name, usual in (("policy.mode", "fresh"), ("training.enabled", True)):
-        value = _given(config, name)
-        if value not in (None, usual):
-            message = f"only {usual!r} can be used yet"
-            report.error("unsupported", "config.json", message, field=name, value=str(value))
+    for name in _NOT_WRITTEN:
+        if _given(config, name):
+            report.warn("unsupported", "config.json", "has no effect yet: it is not written", field=name)
+    for name in _ALWAYS_WRITTEN:
+        if _given(config, name) is False:
+            report.warn("unsupported", "config.json", "has no effect: it is always written", field=name)
     for name in _WANTED:
         value = _given(config, name)
         if value not in (None, False, 0):

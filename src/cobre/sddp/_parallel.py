@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
@@ -9,6 +10,9 @@ from cobre.comm import BackendCommunicator, LocalConfig, create_communicator, ru
 from cobre.errors import InvalidProblem, PolicyFileError, SolveError, WorkerError
 from cobre.sddp._relay import Address, Relay, connect
 from cobre.sddp.events import Listener
+
+#: How long ranks may take to save what is finished, once one has failed or the run is to end.
+PATIENCE_S = 30.0
 
 Result_co = TypeVar("Result_co", covariant=True)
 
@@ -52,11 +56,14 @@ def _on_workers(
     run: Run[Result_co], num_workers: int, backend: str, listeners: Sequence[Listener]
 ) -> Result_co:
     with Relay(listeners) as relay:
-        result: Result_co = run_ranks(_on_a_rank, num_workers, backend=backend, args=(run, relay.address))[0]
+        result: Result_co = run_ranks(
+            _on_a_rank, num_workers, backend=backend, args=(run, relay.address), patience_s=PATIENCE_S
+        )[0]
     return result
 
 
 def _on_a_rank(comm: BackendCommunicator, run: Run[Result_co], address: Address | None) -> Result_co | None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the end of work, not the loss of it
     if comm.rank != 0:
         run(comm, ())
         return None
