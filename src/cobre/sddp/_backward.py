@@ -93,8 +93,8 @@ class BackwardPass:
         engine, count = self._engine, self._trials.nodes.shape[1]
         states, values, slopes = self._worth(node, step, units)
         own = make(engine, node, states, values, slopes)
-        if step:
-            mine = [unit - self._block.start for unit in units if unit in self._block]
+        mine = [unit - self._block.start for unit in units if unit in self._block]
+        if step and mine:
             own = replace(own, expected=self._paths.expected[step - 1, mine])
         rows = own.packed()
         blocks = [engine.block(count, rank) for rank in range(engine.comm.size)]
