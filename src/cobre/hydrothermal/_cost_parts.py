@@ -30,6 +30,8 @@ COMPONENTS = {
     "turbined": "fpha_turbined_cost",
     "generation": "fpha_turbined_cost",
     "filling_below": "filling_target_cost",
+    "retained_below": "filling_target_cost",
+    "future": "future_cost",
     "source": "curtailment_cost",
     "direct": "exchange_cost",
     "reverse": "exchange_cost",

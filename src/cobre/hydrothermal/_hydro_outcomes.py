@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre.hydrothermal._power_outcomes import AT_LIMIT, ids_of, operative_state, series
 from cobre.hydrothermal._solved import Cube, Solved
-from cobre.system import System
+from cobre.system import Phase, System
 
 
 def hydros(system: System, stage: int, solved: Solved) -> dict[str, Any]:
@@ -24,10 +25,10 @@ def hydros(system: System, stage: int, solved: Solved) -> dict[str, Any]:
         "turbined_m3s": turbined,
         "spillage_m3s": spilled,
         "outflow_m3s": outflow,
-        **_diverted(system, solved, ids),
+        **_diverted(system, stage, solved, ids),
         "evaporation_m3s": _where_there("evaporated", solved, ids, "stage"),
         "incremental_inflow_m3s": natural,
-        "inflow_m3s": natural + _arriving(system, solved, outflow),
+        "inflow_m3s": natural + _arriving(system, stage, solved, outflow, natural),
         "storage_initial_hm3": initial,
         "storage_final_hm3": final,
         "generation_mw": generation,
@@ -36,8 +37,10 @@ def hydros(system: System, stage: int, solved: Solved) -> dict[str, Any]:
         "spillage_cost": solved.costs("spilled", ids),
         # One more hm³ on the right-hand side is one more in the reservoir, and that saves.
         "water_value_per_hm3": -solved.duals("balance:storage", ids, "period"),
-        "storage_binding_code": _binding(system, stage, final),
-        "operative_state_code": operative_state(turbined, series(system.hydros, "max_turbined_m3s", stage)),
+        "storage_binding_code": np.where(_in(system, stage, "absent"), 0.0, _binding(system, stage, final)),
+        "operative_state_code": operative_state(
+            turbined, series(system.hydros, "max_turbined_m3s", stage) * _in(system, stage, "operating")
+        ),
         "turbined_slack_m3s": solved.values("turbined_below", ids),
         "outflow_slack_below_m3s": solved.values("outflow_below", ids),
         "outflow_slack_above_m3s": solved.values("outflow_above", ids),
@@ -52,8 +55,13 @@ def hydros(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     }
 
 
+def _in(system: System, stage: int, phase: Phase) -> NDArray[np.bool_]:
+    """Whether each plant is in a phase, as a column."""
+    return np.array([hydro.phases[stage] == phase for hydro in system.hydros]).reshape(-1, 1)
+
+
 def _natural_inflow(system: System, stage: int, solved: Solved, ids: tuple[int, ...]) -> Cube:
-    """The inflow that has a column because others depend on it, or that of the balance's right-hand side."""
+    """The inflow that has a column because others need it, or that of the balance's right-hand side."""
     volumes = solved.places.stage.hm3_per_m3s
     volume = volumes[0] if solved.places.stage.chronological else float(np.sum(volumes))
     balance = solved.rhs("balance:storage", ids, "period")[:, :, :1]
@@ -62,30 +70,35 @@ def _natural_inflow(system: System, stage: int, solved: Solved, ids: tuple[int, 
     return np.where(lagged, solved.values("inflow", ids, "stage"), free)
 
 
-def _arriving(system: System, solved: Solved, outflow: Cube) -> Cube:
-    """What each plant gets from others."""
+def _arriving(system: System, stage: int, solved: Solved, outflow: Cube, natural: Cube) -> Cube:
+    """What each plant gets from others; the inflow of an absent one runs on."""
     index = {hydro.id: i for i, hydro in enumerate(system.hydros)}
-    arriving = np.zeros_like(outflow)
     diverted = solved.values("diverted", ids_of(system.hydros))
-    for i, hydro in enumerate(system.hydros):
-        for to, flow in ((hydro.downstream, outflow), (hydro.diversion, diverted)):
-            if to is not None:
-                arriving[:, index[to]] += flow[:, i]
     pumped = solved.values("pumped", ids_of(system.pumping))
-    for i, station in enumerate(system.pumping):
-        arriving[:, index[station.target_hydro]] += pumped[:, i]
+    flows: list[tuple[int | None, Cube]] = []
+    for i, hydro in enumerate(system.hydros):
+        flows += [(hydro.downstream, outflow[:, i]), (hydro.diversion, diverted[:, i])]
+        if hydro.phases[stage] == "absent":
+            flows.append((hydro.downstream, natural[:, i]))
+    flows += [(station.target_hydro, pumped[:, i]) for i, station in enumerate(system.pumping)]
+    arriving = np.zeros_like(outflow)
+    for target, flow in flows:
+        to = system.arrival(target, stage)
+        if to is not None:
+            arriving[:, index[to]] += flow
     return arriving
 
 
-def _diverted(system: System, solved: Solved, ids: tuple[int, ...]) -> dict[str, Cube]:
+def _diverted(system: System, stage: int, solved: Solved, ids: tuple[int, ...]) -> dict[str, Cube]:
     out = solved.values("diverted", ids)
     into = np.full_like(out, np.nan)
     for i, hydro in enumerate(system.hydros):
+        target = system.arrival(hydro.diversion, stage)
+        if target is not None:
+            to = ids.index(target)
+            into[:, to] = np.nan_to_num(into[:, to]) + out[:, i]
         if hydro.diversion is None:
             out[:, i] = np.nan
-        else:
-            to = ids.index(hydro.diversion)
-            into[:, to] = np.nan_to_num(into[:, to]) + out[:, i]
     return {"diverted_inflow_m3s": into, "diverted_outflow_m3s": out}
 
 

@@ -103,12 +103,12 @@ class Outcomes:
     def _cost_rows(self, solved: Solved) -> Values:
         visit = solved.visit
         parts = self._costs[visit.node].of(solved)
-        future = visit.objectives - visit.costs
+        after = parts.pop("future_cost")  # of what comes after the last stage
         rows: dict[str, Any] = {
             "block_id": None,
             "total_cost": visit.objectives,
-            "immediate_cost": visit.costs,
-            "future_cost": future,
+            "immediate_cost": visit.costs - after,
+            "future_cost": visit.objectives - visit.costs + after,
             **parts,
         }
         shaped = {name: value if value is None else value[:, None, None] for name, value in rows.items()}
