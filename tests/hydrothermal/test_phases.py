@@ -176,6 +176,24 @@ def test_water_is_retained_though_it_would_make_power_below(tmp_path, override, 
     assert found == pytest.approx(HOURS * (10 * 200 - (10 - 0.001) * (40 - kept)))
 
 
+def test_what_evaporates_was_retained_before(tmp_path):
+    """Of 20 m³/s 15 are retained, and 5 run on, though 1 of the 15 evaporates from 100 km²."""
+    above = new_reservoir(20.0, 5 * VOLUME, downstream=1) | {"evaporation": {"coefficients_mm": [25.92] * 12}}
+    above["filling"]["filling_inflow_m3s"] = 15.0
+    area = {"hydro_id": [0, 0], "volume_hm3": [0.0, 1000.0], "height_m": [1.0, 2.0]}
+    prepared = study(
+        tmp_path,
+        hydros=[above, hydro(1, inflow=0.0)],
+        initial={1: 0.0},
+        filling=filled_from(0.0),
+        area=given("system/hydro_geometry.parquet", area | {"area_km2": [100.0, 100.0]}),
+    )
+    result = prepared.train()
+    assert result.bound == pytest.approx(HOURS * (10 * 200 - (10 - 0.001) * 10))
+    table = simulate(prepared.problem, result.policy, 1).table.to_pylist()
+    assert [row["storage:0_out"] / VOLUME for row in table] == pytest.approx([14.0, 28.0])
+
+
 def test_a_river_below_a_reservoir_that_is_filled_gets_its_least_flow(tmp_path):
     """All of it would be kept to come nearer to the target, but for 4 m³/s."""
     above = new_reservoir(20.0, 100 * VOLUME, downstream=1)
