@@ -74,8 +74,10 @@ def noise_of(built: Frame, eta: Floats) -> Noise:
     values: dict[Place, Floats] = {}
 
     def put(target: str, places: Sequence[Affine], numbers: Floats) -> None:
-        for place in places:
-            values[target, place.place] = place.offset + place.factor * numbers
+        for place in places:  # what runs past an absent plant is added to the inflow of another
+            known = values.get((target, place.place))
+            added = place.offset + place.factor * numbers
+            values[target, place.place] = added if known is None else known + added
 
     at = 0
     for i in who.hydros:
