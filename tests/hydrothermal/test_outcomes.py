@@ -200,7 +200,7 @@ def component_costs(full, scenario, number, stage, rows):
         at = (scenario, number, k)
         for plant in system.thermals:
             power = rows["thermals"][*at, plant.id]["generation_mw"]
-            cost["thermal_cost"] += h * power * plant.cost_per_mwh[number]
+            cost["thermal_cost"] += h * power * plant.cost_per_mwh[number][k]
         for contract in system.contracts:
             power = abs(rows["contracts"][*at, contract.id]["power_mw"])
             cost["contract_cost"] += h * power * contract.price_per_mwh[number]
@@ -374,8 +374,8 @@ def test_codes_tell_states_and_binding_volumes(full):
     lines = full.rows("exchanges", "line_id")
     assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t == 0} == {0}  # enters later
     assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t > 0} <= {2, 3}
-    for (_, t, _, plant), row in full.rows("thermals", "thermal_id").items():
-        full_power = row["generation_mw"] >= full.system.thermals[plant].max_mw[t] - 1e-4
+    for (_, t, k, plant), row in full.rows("thermals", "thermal_id").items():
+        full_power = row["generation_mw"] >= full.system.thermals[plant].max_mw[t][k] - 1e-4
         assert row["operative_state_code"] == (3 if full_power else 2)
 
 

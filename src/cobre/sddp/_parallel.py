@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from cobre.comm import BackendCommunicator, LocalConfig, create_communicator, run_ranks
-from cobre.errors import InvalidProblem, PolicyFileError, SolveError, WorkerError
+from cobre.errors import BoundError, InvalidProblem, PolicyFileError, SolveError, WorkerError
 from cobre.sddp._relay import Address, Relay, connect
 from cobre.sddp.events import Listener
 
@@ -47,7 +47,7 @@ def on_ranks(
     try:
         return _on_workers(run, num_workers, backend, listeners)
     except WorkerError as exc:
-        if isinstance(exc.inner, InvalidProblem | SolveError | PolicyFileError):
+        if isinstance(exc.inner, InvalidProblem | SolveError | BoundError | PolicyFileError):
             raise exc.inner from None  # as it would be without workers; its note tells the rank
         raise
 

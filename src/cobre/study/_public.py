@@ -11,7 +11,7 @@ from typing import Any
 
 from cobre.case import Case, load
 from cobre.comm import choose, create_communicator
-from cobre.errors import CaseError, Finding, InitializationFailed, IOError  # noqa: A004
+from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem, IOError  # noqa: A004
 from cobre.sddp import Checkpoint, Event, Listener, Policy
 from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult
 from cobre.study._running import Runner, RunResult, Where
@@ -208,7 +208,7 @@ def _output(case: Case, output: StrPath | None) -> Path:
 def _ranks(backend: str, num_workers: int, threads: int) -> Iterator[Where]:
     """Who does the work."""
     if num_workers < 1:
-        raise ValueError(f"num_workers is {num_workers}; it must be at least 1")
+        raise InvalidProblem([f"num_workers is {num_workers}; it must be at least 1"])
     found = choose(os.environ).backend if backend == "auto" else backend
     if num_workers > 1:
         yield Where(None, num_workers, _startable(backend, found), threads)
