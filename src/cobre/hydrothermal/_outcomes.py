@@ -96,13 +96,13 @@ class Outcomes:
     def _cost_rows(self, solved: Solved) -> Values:
         visit = solved.visit
         parts = self._costs[visit.node].of(solved)
-        future = visit.objectives - visit.costs
+        beyond = parts["future_cost"]  # after the last stage, as another study has it: no cost of this one
         rows: dict[str, Any] = {
+            **parts,
             "block_id": None,
             "total_cost": visit.objectives,
-            "immediate_cost": visit.costs,
-            "future_cost": future,
-            **parts,
+            "immediate_cost": visit.costs - beyond,
+            "future_cost": visit.objectives - visit.costs + beyond,
         }
         shaped = {name: value if value is None else value[:, None, None] for name, value in rows.items()}
         return {**shaped, "discount_factor": self._discounts[visit.node]}
