@@ -55,7 +55,7 @@ def hydros(system: System, stage: int, solved: Solved) -> dict[str, Any]:
 
 
 def _natural_inflow(frame: Frame, solved: Solved, ids: tuple[int, ...]) -> Cube:
-    """The inflow of each plant and of absent ones above it: on the balance's right-hand side or in columns."""
+    """The inflow of each plant and of absent ones above it, of right-hand sides and columns."""
     volume = frame.hm3[0] if frame.stage.chronological else float(np.sum(frame.hm3))
     balance = solved.rhs("balance:storage", ids, "period")[:, :, :1]
     inflow = balance / volume + series(frame.system.hydros, "withdrawal_m3s", frame.number)
