@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -176,6 +177,10 @@ class Guards:
     def _judge_policy(self, node: int, made: Made, where: Where, units: NDArray[np.intp]) -> None:
         """Look for a cut that is above what can be where the policy expected more than it is worth."""
         engine, pool = self._engine, self._engine.pools[node]
+        if engine.method.selection is not None:
+            # Most often it was right to leave cuts out, and it takes no second opinion to see that.
+            with_all = self._again(node, made.states[units], careful=False)
+            units = units[self._lower_than_expected(node, replace(with_all, expected=made.expected[units]))]
         again = self._again(node, made.states[units])
         active = pool.active
         cuts = pool.rows()[active]
@@ -196,13 +201,13 @@ class Guards:
                 born,
             )
 
-    def _again(self, node: int, states: Floats) -> Made:
-        """Cuts for some states from scratch.
+    def _again(self, node: int, states: Floats, *, careful: bool = True) -> Made:
+        """Make cuts for some states anew; ``careful`` is from scratch, by the general solver.
 
         They rest on all cuts of what follows, also those that selection has left out since others were made.
         """
         engine, follows = self._engine, self._engine.outcomes[node]
-        none = np.full(len(states), -1, np.int32)
+        firsts = np.full(len(states), -1, np.int32)
         values = np.zeros((len(states), len(follows.probabilities)))
         slopes = np.zeros((*values.shape, engine.states))
         done, states = 0, np.ascontiguousarray(states)
@@ -210,8 +215,11 @@ class Guards:
             solver, pool = engine.solvers[child], engine.pools[child]
             active, end = pool.active, done + len(solver.tour)
             solver.native.activate(np.arange(len(pool), dtype=np.int32))
+            starts = np.full(len(states), engine.anchor_slot(child), np.int32)
             with engine.naming_failures(child, states, solver.table):
-                values[:, done:end], slopes[:, done:end] = solver.trial(states, none, none, careful=True)
+                values[:, done:end], slopes[:, done:end] = solver.trial(
+                    states, firsts, starts, careful=careful
+                )
             solver.native.activate(active)
             done = end
         return make(engine, node, states, values, slopes)
