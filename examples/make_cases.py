@@ -335,10 +335,10 @@ def cascade() -> Files:
 #: Name, volume in hm³, turbines in m³/s, MW for 1 m³/s, least outflow, initial volume, coefficients of the lags,
 #: standard deviation as a share of the mean.
 RESERVOIRS = (
-    ("southeast", 102600.0, 9040.0, 5.2, 0.0, 58000.0, (0.55, 0.15), 0.2),
-    ("south", 11900.0, 3180.0, 4.4, 0.0, 6500.0, (0.5,), 0.34),
-    ("northeast", 54100.0, 4200.0, 2.5, 800.0, 26000.0, (0.6, 0.15), 0.26),
-    ("north", 31300.0, 9600.0, 1.3, 1000.0, 14000.0, (0.6, 0.1), 0.2),
+    ("southeast", 102600.0, 9040.0, 5.2, 0.0, 58000.0, (0.5, 0.15), 0.18),
+    ("south", 11900.0, 3180.0, 4.4, 0.0, 6500.0, (0.45,), 0.3),
+    ("northeast", 54100.0, 4200.0, 2.5, 800.0, 26000.0, (0.55, 0.15), 0.22),
+    ("north", 31300.0, 9600.0, 1.3, 1000.0, 14000.0, (0.6,), 0.18),
 )
 #: Mean inflows of the regions in m³/s, from January to December.
 INFLOWS = (
@@ -382,12 +382,12 @@ def four_regions() -> Files:
     """Four interconnected regions with one reservoir each, 124 thermal plants and two years."""
     stages, count = 24, 20
     shares = {"heavy": 0.12, "medium": 0.53, "light": 0.35}
-    loads = ((42000.0, 0.04, 1), (11800.0, 0.06, 0), (11200.0, 0.03, 10), (5900.0, 0.02, 9), (0.0, 0.0, 0))
+    loads = ((41000.0, 0.04, 1), (11500.0, 0.06, 0), (10900.0, 0.03, 10), (5800.0, 0.02, 9), (0.0, 0.0, 0))
     names = [*(name for name, *_ in RESERVOIRS), "hub"]
     states = {"state_variables": {"storage": True, "inflow_lags": True}}
     correlation = Correlation({"rain": ([0, 1, 2, 3], np.array(RAIN))})
     return {
-        "config.json": config(8, 100, 300),
+        "config.json": config(8, 150, 500),
         "penalties.json": penalties([(None, 5900.0)]),
         "stages.json": {
             "policy_graph": graph(stages, 0.1),
@@ -433,11 +433,11 @@ def four_regions() -> Files:
         },
         "system/lines.json": {
             "lines": [
-                line(0, (0, 1), 5600.0, 7200.0, losses_percent=1.0),
-                line(1, (0, 2), 1000.0, 700.0, losses_percent=1.5),
+                line(0, (0, 1), 5600.0, 7200.0),
+                line(1, (0, 2), 1000.0, 700.0),
                 line(2, (0, 4), 4000.0, 5100.0, exchange_cost=0.25),
                 line(3, (2, 4), 3500.0, 3300.0, exchange_cost=0.25),
-                line(4, (3, 4), 9800.0, 4400.0, exchange_cost=0.25, losses_percent=2.0),
+                line(4, (3, 4), 9800.0, 4400.0, exchange_cost=0.25),
             ]
         },
         "system/hydros.json": {
@@ -473,7 +473,7 @@ def four_regions() -> Files:
         "scenarios/load_seasonal_stats.parquet": table(
             "bus_id stage_id mean_mw std_mw",
             [
-                (bus, t, seasonal(mean * 1.03 ** (t // 12), swing, peak, t), 600.0 if bus == 0 else 0.0)
+                (bus, t, seasonal(mean * 1.02 ** (t // 12), swing, peak, t), 600.0 if bus == 0 and t > 0 else 0.0)
                 for bus, (mean, swing, peak) in enumerate(loads)
                 for t in range(stages)
             ],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cobre.case import _dimensions, _meaning, _meaning_in_time, _references, _unsupported
+from cobre.case import _boundary, _dimensions, _meaning, _meaning_in_time, _references, _unsupported
 from cobre.case._config import Config
 from cobre.case._documents import merged
 from cobre.case._inflows import Inflows
@@ -18,6 +18,7 @@ from cobre.case._raw import Raw, read
 from cobre.case._report import Report
 from cobre.case._resolve import Resolver
 from cobre.case._series import Timeline
+from cobre.case._turbines import Turbines
 from cobre.errors import CaseError, Finding
 from cobre.system import Bus, Hydro, Line, System, Thermal
 
@@ -95,9 +96,15 @@ def load(folder: str | os.PathLike[str], settings: Mapping[str, Any] | None = No
     raw = read(path, report, settings)
     timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
     _check(raw, timeline, report)
+    boundary = raw.config.policy.boundary if raw.config else None
+    policy = _boundary.read(path, boundary, report) if boundary else None
     if report.errors or raw.config is None or raw.penalties is None or raw.stages is None or timeline is None:
         raise CaseError(report.errors, str(folder), report.warnings)
     system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline).system()
+    if boundary and policy:
+        system = replace(system, future=_boundary.resolve(policy, boundary, system, report))
+    if report.errors:
+        raise CaseError(report.errors, str(folder), report.warnings)
     scenarios = resolve_scenarios(raw, raw.config, timeline)
     return Case(path, system, raw.config, scenarios, tuple(report.warnings), dict(settings or {}))
 
@@ -108,9 +115,10 @@ def _check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
         _dimensions.check(raw, timeline, report)
         check_external(raw, timeline, report)
         Inflows(raw, raw.stages, timeline).check(report)
+        Turbines(raw, timeline).check(report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
-    _unsupported.check(raw, timeline, report)
+    _unsupported.check(raw, report)
 
 
 def schemas() -> dict[str, dict[str, Any]]:

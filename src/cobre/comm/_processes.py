@@ -217,7 +217,8 @@ class Group:
             if kind is not None:  # perhaps nobody listens any more
                 for rank in self.ranks:
                     rank.mute()
-            self._stop()
+            interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+            self._stop(self._patience_s if interrupted or self._signals.received else 0.0)
             self._end_orphans()
         finally:  # whatever happened there
             for rank in self.ranks:
@@ -227,14 +228,13 @@ class Group:
                 rank.close()
             self._selector.close()
 
-    def _stop(self) -> None:
+    def _stop(self, patience_s: float) -> None:
         """Ask everybody to stop, by the signal that we got; end whoever does not, or if asked again."""
         received = self._signals.received
         asked = len(received)
         for rank in self.running:
             rank.send(received[0] if received else signal.SIGTERM)
-        patience_s = max(STOP_S, self._patience_s if received else 0.0)
-        self._serve(time.monotonic() + patience_s, lambda: len(received) > asked)
+        self._serve(time.monotonic() + max(STOP_S, patience_s), lambda: len(received) > asked)
         for rank in self.running:
             rank.send(signal.SIGKILL)
         self._serve(math.inf, lambda: False)

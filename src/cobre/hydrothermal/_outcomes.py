@@ -121,7 +121,7 @@ class Outcomes:
         for hydro in self._system.hydros:
             order = max((len(coefficients) for coefficients in hydro.inflow.coefficients), default=0)
             numbers = tuple(range(1, order + 1))
-            cubes.append(solved.values(f"past_inflow:{hydro.id}", numbers, "stage").reshape(-1, order, 1))
+            cubes.append(solved.values(f"past_inflow:{hydro.id}", numbers, "stage"))
             hydros += [hydro.id] * order
             lags += numbers
         return {

@@ -28,6 +28,11 @@ def series(entities: Sequence[Any], name: str, stage: int) -> Floats:
     return np.array([float(getattr(entity, name)[stage]) for entity in entities]).reshape(-1, 1)
 
 
+def block_series(entities: Sequence[Any], name: str, stage: int, blocks: int) -> Floats:
+    """A number of each entity in each block of a stage."""
+    return np.array([getattr(entity, name)[stage] for entity in entities]).reshape(len(entities), blocks)
+
+
 def operative_state(value: Cube, limit: Floats) -> Cube:
     """Whether something is out of service, works, or works at its limit."""
     saturated = value >= limit - AT_LIMIT * np.maximum(limit, 1.0)
@@ -38,6 +43,7 @@ def thermals(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     """The columns of ``thermals``."""
     ids = ids_of(system.thermals)
     power = solved.values("thermal", ids)
+    limits = block_series(system.thermals, "max_mw", stage, power.shape[-1])
     return {
         "thermal_id": np.array(ids)[:, None],
         "generation_mw": power,
@@ -46,7 +52,7 @@ def thermals(system: System, stage: int, solved: Solved) -> dict[str, Any]:
         "is_gnl": False,
         "gnl_committed_mw": None,
         "gnl_decision_mw": None,
-        "operative_state_code": operative_state(power, series(system.thermals, "max_mw", stage)),
+        "operative_state_code": operative_state(power, limits),
     }
 
 
@@ -55,11 +61,7 @@ def exchanges(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     ids, hours = ids_of(system.lines), solved.places.stage.hours
     direct, reverse = solved.values("direct", ids), solved.values("reverse", ids)
     lost = np.array([1.0 - line.efficiency for line in system.lines])[:, None] * (direct + reverse)
-    shape = (len(ids), len(hours))
-    limits = [
-        np.array([getattr(line, name)[stage] for line in system.lines]).reshape(shape)
-        for name in ("direct_mw", "reverse_mw")
-    ]
+    limits = [block_series(system.lines, name, stage, len(hours)) for name in ("direct_mw", "reverse_mw")]
     states = [operative_state(*pair) for pair in zip((direct, reverse), limits, strict=True)]
     return {
         "line_id": np.array(ids)[:, None],

@@ -94,7 +94,7 @@ def variables() -> bytes:
 def bounds(system: System) -> pa.Table:
     """The file ``bounds.parquet``."""
     rows = list(_bound_rows(system))
-    names = ("entity_type_code", "entity_id", "stage_id", "bound_type_code", "bound_value")
+    names = ("entity_type_code", "entity_id", "stage_id", "block_id", "bound_type_code", "bound_value")
     content = [dict(zip(names, row, strict=True)) for row in rows]
     return pa.Table.from_pylist(content, schema=schema_of(TRAINING["dictionaries/bounds"]))
 
@@ -132,22 +132,31 @@ def _by_kind(system: System) -> Iterator[tuple[str, Sequence[Any]]]:
     yield "non_controllable", system.sources
 
 
-def _bound_rows(system: System) -> Iterator[tuple[int, int, int, int, float]]:
+def _bound_rows(system: System) -> Iterator[tuple[int, int, int, int | None, int, float]]:
     """Limits of plants, lines, stations and contracts; what is infinite is left out, as in the format."""
     for kind, several in _by_kind(system):
         for entity in several:
             for stage in range(len(system.stages)):
-                for bound, value in _bounds_of(kind, entity, stage):
-                    if np.isfinite(value):
-                        yield _KINDS[kind], entity.id, stage, _BOUNDS[bound], value
+                for bound, values in _bounds_of(kind, entity, stage):
+                    for block, value in _by_block(values):
+                        yield _KINDS[kind], entity.id, stage, block, _BOUNDS[bound], value
 
 
-def _bounds_of(kind: str, entity: Any, stage: int) -> Iterator[tuple[str, float]]:
+def _bounds_of(kind: str, entity: Any, stage: int) -> Iterator[tuple[str, Any]]:
     if kind == "line":
-        yield "flow_min", -float(np.max(entity.reverse_mw[stage]))
-        yield "flow_max", float(np.max(entity.direct_mw[stage]))
+        yield "flow_min", -entity.reverse_mw[stage]
+        yield "flow_max", entity.direct_mw[stage]
     for bound, name in _BOUNDED.get(kind, {}).items():
-        yield bound, float(getattr(entity, name)[stage])
+        yield bound, getattr(entity, name)[stage]
+
+
+def _by_block(values: Any) -> Iterator[tuple[int | None, float]]:
+    """The finite ones with their blocks; one without a block if all are the same."""
+    numbers = np.atleast_1d(values).tolist()
+    several = enumerate(numbers) if len(set(numbers)) > 1 else [(None, numbers[0])]
+    for block, number in several:
+        if np.isfinite(number):
+            yield block, number
 
 
 def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,32 @@ def write_table(path: Path, table: pa.Table, compression: str) -> None:
     write_bytes(path, memoryview(buffer.getvalue()))
 
 
-def remove(folder: Path) -> None:
-    """Remove a folder of ours and all that is in it, if it is there.
+def make_folder(folder: Path) -> None:
+    """Make a folder, if it is not there.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(str(folder), error.strerror or str(error)) from error
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder of ours and all that is in it, if it is there.
 
     Raises:
         OutputError: it cannot be removed.
     """
-    _removing(folder, _remove_tree)
+    try:
+        if path.is_dir():
+            _remove_tree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        reason = f"what an earlier run left cannot be removed ({error.strerror or error})"
+        raise OutputError(str(path), reason) from error
 
 
 def _remove_tree(folder: Path) -> None:
@@ -73,15 +92,7 @@ def _remove_tree(folder: Path) -> None:
             (Path(parent) / name).unlink()
         for name in folders:
             (Path(parent) / name).rmdir()
-    with suppress(FileNotFoundError):
-        folder.rmdir()
-
-
-def _removing(path: Path, action: Callable[[Path], None]) -> None:
-    try:
-        action(path)
-    except OSError as error:
-        raise OutputError(str(path), f"it cannot be removed: {error.strerror or error}") from error
+    folder.rmdir()
 
 
 def digests(folder: Path, *, without: Path | None = None) -> dict[str, str]:

@@ -29,8 +29,8 @@ class Results:
 
     Attributes:
         folder: where it is.
-        manifest: of the training.
-        metadata: of the training: settings, inputs, versions.
+        manifest: of the training; empty if the folder has only a simulation.
+        metadata: of the training: settings, inputs, versions; likewise.
         simulation_manifest: of the simulation; None if there is none.
     """
 
@@ -57,7 +57,7 @@ class Results:
     @property
     def policy_path(self) -> Path:
         """The file of the policy, for `cobre.sddp.Policy.load`."""
-        settings = self.metadata["configuration_snapshot"]["settings"]
+        settings = self.metadata.get("configuration_snapshot", {}).get("settings", {})
         folder: str = settings.get("policy", {}).get("path", "policy")
         return self.folder / folder / "policy.cobre"
 
@@ -137,20 +137,17 @@ def read(folder: str | os.PathLike[str], *, partial: bool = False) -> Results:
             (``"incomplete"``), or a file is damaged (``"damaged"``).
     """
     place = Path(folder)
-    trained = place / "training" / MANIFEST
-    if not trained.exists():
-        raise ResultsError(
-            str(folder), "missing", f"there is no {trained.relative_to(place)}; check the path"
-        )
-    manifest = _json(trained)
-    simulated = place / "simulation" / MANIFEST
-    simulation = _json(simulated) if simulated.exists() else None
+    trained, simulated = (place / part / MANIFEST for part in ("training", "simulation"))
+    if not (trained.exists() or simulated.exists()):
+        raise ResultsError(str(folder), "missing", "there is no training/_manifest.json; check the path")
+    manifests = {path: _json(path) for path in (trained, simulated) if path.exists()}
     if not partial:
-        _require_end(trained, manifest)
-        if simulation is not None:
-            _require_end(simulated, simulation)
+        for path, manifest in manifests.items():
+            _require_end(path, manifest)
     about = place / "training" / "metadata.json"
-    return Results(place, manifest, _json(about) if about.exists() or not partial else {}, simulation)
+    needed = trained in manifests and not partial
+    metadata = _json(about) if needed or about.exists() else {}
+    return Results(place, manifests.get(trained, {}), metadata, manifests.get(simulated))
 
 
 def _require_end(path: Path, manifest: dict[str, Any]) -> None:

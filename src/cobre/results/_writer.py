@@ -15,7 +15,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from cobre.errors import OutputError
 from cobre.results import _dictionaries as dictionaries
 from cobre.results import _manifest as manifests
-from cobre.results._files import digest, remove, write_bytes, write_json, write_table
+from cobre.results._files import digest, make_folder, remove, write_bytes, write_json, write_table
 from cobre.results._manifest import Run, Topology
 from cobre.results._simulation_tables import SIMULATION
 from cobre.results._training_log import TrainingLog
@@ -57,20 +57,20 @@ class Writer:
     def begin(self, run: Run) -> None:
         """Say that a training is under way, and what it is about; remove what an earlier run left.
 
+        Its policy and checkpoint stay: the training may be one that goes on from them.
+
         Raises:
             OutputError: the folder is something else, or cannot be written.
         """
         self._claim()
         self._write_manifest("training", manifests.training_manifest(run))
-        self._remove(
-            "training", ("convergence.parquet", "metadata.json"), ("timing", "solver", "dictionaries")
-        )
-        if (self.folder / "simulation").exists():  # of another policy
-            self._clear_simulation()
-            (self.folder / "simulation" / MANIFEST).unlink()
+        for name in ("convergence.parquet", "metadata.json", "timing", "solver", "dictionaries"):
+            remove(self._training / name)
+        self._remove_scenarios()  # they are of another policy
+        remove(self.folder / "simulation" / MANIFEST)
+        make_folder(self.policy_path.parent)
         write_json(self._training / "metadata.json", manifests.metadata(run, self.folder))
         self._write_dictionaries(run)
-        self.policy_path.parent.mkdir(parents=True, exist_ok=True)
 
     def training(self, log: TrainingLog) -> None:
         """Write the tables of a training as they are now."""
@@ -99,8 +99,8 @@ class Writer:
     def begin_simulation(self, scenarios: int, topology: Topology = Topology()) -> None:  # noqa: B008  frozen
         """Say that a simulation is under way; remove an earlier one."""
         self._claim()
-        self._clear_simulation()
         self._write_manifest("simulation", manifests.simulation_manifest(scenarios, topology))
+        self._remove_scenarios()
 
     def scenarios(self, tables: Mapping[str, pa.Table]) -> None:
         """Write some scenarios, whole ones.
@@ -151,23 +151,17 @@ class Writer:
 
     def _claim(self) -> None:
         """Refuse a folder where something else is called as ours would be."""
-        for part in ("training", "simulation"):
-            place = self.folder / part
-            if place.is_dir() and any(place.iterdir()) and not (place / MANIFEST).exists():
-                reason = "it is there, but no result of cobre; choose another output folder, or move it away"
-                raise OutputError(str(place), reason)
+        parts = [self.folder / part for part in ("training", "simulation")]
+        if any((part / MANIFEST).exists() for part in parts):
+            return
+        for part in parts:
+            if any(not path.name.startswith(".") for path in part.glob("*")):
+                reason = "there are files in it, but not of a result of cobre; move them away"
+                raise OutputError(str(part), reason)
 
-    def _clear_simulation(self) -> None:
-        manifest = self.folder / "simulation" / MANIFEST
-        if manifest.exists():
-            self._write_manifest("simulation", {**self._read("simulation"), "status": "running"})
-        self._remove("simulation", (), tuple(SIMULATION))
-
-    def _remove(self, part: str, files: tuple[str, ...], folders: tuple[str, ...]) -> None:
-        for name in files:
-            (self.folder / part / name).unlink(missing_ok=True)
-        for name in folders:
-            remove(self.folder / part / name)
+    def _remove_scenarios(self) -> None:
+        for name in dict.fromkeys(table.split("/")[0] for table in SIMULATION):
+            remove(self.folder / "simulation" / name)
 
     def _write_dictionaries(self, run: Run) -> None:
         place = self._training / "dictionaries"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from cobre import results
 from cobre.comm import BackendCommunicator
-from cobre.errors import PolicyFileError
+from cobre.errors import OutputError, PolicyFileError
 from cobre.hydrothermal import Outcomes
 from cobre.results import TrainingLog, Writer
 from cobre.sddp import (
@@ -141,8 +142,7 @@ class Runner:
         study, writer = self._study, self._writer
         if self._where.speaks:
             writer.begin_simulation(study.scenarios, self._where.topology)
-        if self._where.comm is not None:
-            self._where.comm.barrier()  # nobody writes before the old is gone
+        self._meet()
         begun = time.monotonic()
         write = study.case.config.exports.simulation
         recorder = TableRecorder(writer, study) if write else _forget
@@ -158,6 +158,7 @@ class Runner:
             if not resume and start is None:
                 for stale in (self.checkpoint_path, self._writer.policy_path):
                     stale.unlink(missing_ok=True)
+        self._meet()
         if resume:
             self._log = training_log(saved_log(self.checkpoint_path))
         result = self._study.train(
@@ -173,6 +174,11 @@ class Runner:
             converged = any(isinstance(rule, CONVERGED) for rule in result.stopped_by)
             self._writer.finish(training_log(result.log), trained.termination_reason, converged=converged)
         return trained
+
+    def _meet(self) -> None:
+        """Wait until rank 0 has made the folders and removed what was there before."""
+        if self._where.comm is not None:
+            self._where.comm.barrier()
 
     def _warm_start(self, resume: bool) -> Policy | None:
         """The policy to begin with; checked before anything is written."""
@@ -199,7 +205,9 @@ class Runner:
     def _note_failure(self, error: BaseException) -> None:
         if self._where.speaks:
             reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            self._writer.fail(f"{type(error).__name__}: {reason}")
+            with suppress(OutputError):  # a full disk is what has failed, perhaps
+                self._writer.fail(f"{type(error).__name__}: {reason}")
+                self._writer.training(self._log)
 
     def _described(self) -> results.Run:
         case = self._study.case
