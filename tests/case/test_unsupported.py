@@ -21,11 +21,6 @@ from tests.case.changes import (
 RANGE = "production_models.0.stage_ranges.0"
 
 
-def history(files):
-    files["scenarios/inflow_history.parquet"] = {"hydro_id": [0], "date": [0], "value_m3s": [1.0]}
-    del files[COEFFICIENTS]
-
-
 #: A change, and what it must lead to: kind, file, part of the field, part of the message.
 CASES = {
     "planes": (
@@ -112,7 +107,6 @@ CASES = {
         "recent_observations",
         "within a season",
     ),
-    "estimation": (history, "unsupported", "scenarios/inflow_history.parquet", "", "fitting"),
     "boundary": (
         at(CONFIG, "policy", {"boundary": {"path": "x", "source_stage": 1}}),
         "unsupported",

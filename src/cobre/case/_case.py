@@ -52,20 +52,21 @@ def load(folder: str | os.PathLike[str]) -> Case:
     report = Report()
     raw = read(path, report)
     timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
-    _check(raw, timeline, report)
-    if report.errors or raw.config is None or raw.penalties is None or raw.stages is None or timeline is None:
+    inflows = Inflows.of(raw, raw.config, raw.stages, timeline) if raw.stages and timeline else None
+    _check(raw, timeline, inflows, report)
+    if report.errors or not (raw.config and raw.penalties and raw.stages and timeline and inflows):
         raise CaseError(report.errors, str(folder))
-    system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline).system()
-    scenarios = resolve_scenarios(raw, raw.config, timeline)
+    system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline, inflows).system()
+    scenarios = resolve_scenarios(raw, raw.config, timeline, inflows)
     return Case(path, system, raw.config, scenarios, tuple(report.warnings))
 
 
-def _check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
+def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report: Report) -> None:
     _references.check(raw, report)
-    if timeline is not None and raw.stages is not None:
+    if timeline is not None and inflows is not None:
         _dimensions.check(raw, timeline, report)
         check_external(raw, timeline, report)
-        Inflows(raw, raw.stages, timeline).check(report)
+        inflows.check(report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
     _unsupported.check(raw, timeline, report)

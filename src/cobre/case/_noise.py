@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.case._config import Config
+from cobre.case._inflows import Inflows
 from cobre.case._raw import Raw
 from cobre.case._report import Report
 from cobre.case._scenario_files import CorrelationFile
 from cobre.case._series import Timeline
 from cobre.case._tables import Table
+from cobre.stochastic import consistent
 
 Array = NDArray[np.float64]
 #: What a run is seeded with when the case says nothing.
@@ -110,7 +112,7 @@ def noise_entities(raw: Raw) -> tuple[NoiseEntity, ...] | None:
     )
 
 
-def resolve_scenarios(raw: Raw, config: Config, timeline: Timeline) -> Scenarios:
+def resolve_scenarios(raw: Raw, config: Config, timeline: Timeline, inflows: Inflows) -> Scenarios:
     """All of it, from files that were found to be right."""
     entities = noise_entities(raw) or ()
     seed = config.training.tree_seed
@@ -119,7 +121,8 @@ def resolve_scenarios(raw: Raw, config: Config, timeline: Timeline) -> Scenarios
         DEFAULT_SEED if seed is None else abs(seed),
         tuple(stage.sampling_method for stage in timeline.stages),
         _openings(raw.table("scenarios/noise_openings.parquet"), len(entities), timeline),
-        _correlation(raw.document("scenarios/correlation.json", CorrelationFile), timeline),
+        _correlation(raw.document("scenarios/correlation.json", CorrelationFile), timeline)
+        or _estimated_correlation(raw, inflows),
         _history(raw.table("scenarios/inflow_history.parquet")),
         {
             name: _external(table, key, value)
@@ -149,7 +152,7 @@ def _correlation(file: CorrelationFile | None, timeline: Timeline) -> Correlatio
             CorrelationGroup(
                 group.name,
                 tuple(NoiseEntity(entity.type, entity.id) for entity in group.entities),
-                np.array(group.matrix, dtype=np.float64),
+                consistent(np.array(group.matrix, dtype=np.float64)),
             )
             for group in profile.correlation_groups
         )
@@ -159,6 +162,16 @@ def _correlation(file: CorrelationFile | None, timeline: Timeline) -> Correlatio
     usual = default_profile(file)
     names = {stage: scheduled.get(stage, usual) for stage in timeline.ids}
     return Correlation(file.method, {stage: groups[name] if name else () for stage, name in names.items()})
+
+
+def _estimated_correlation(raw: Raw, inflows: Inflows) -> Correlation | None:
+    """That of what the fitted models leave unexplained; None where none were fitted."""
+    if inflows.estimation is None:
+        return None
+    entities = tuple(NoiseEntity("inflow", hydro.id) for hydro in raw.hydros)
+    matrices = inflows.estimation.correlations(inflows.coefficients)
+    groups = {stage: (CorrelationGroup("history", entities, own),) for stage, own in matrices.items()}
+    return Correlation("cholesky", groups)
 
 
 def default_profile(file: CorrelationFile) -> str | None:

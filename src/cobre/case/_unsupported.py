@@ -49,7 +49,6 @@ def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
     _check_production(raw, report)
     _check_thermals(raw, report)
     _check_initial_conditions(raw, report)
-    _check_estimation(raw, report)
     _check_sampling(raw, report)
     _check_expressions(raw, report)
 
@@ -226,12 +225,3 @@ def _check_initial_conditions(raw: Raw, report: Report) -> None:
     if raw.initial.recent_observations:
         message = "a study that begins within a season cannot be modelled yet"
         report.error("unsupported", "initial_conditions.json", message, field="recent_observations")
-
-
-def _check_estimation(raw: Raw, report: Report) -> None:
-    history = "scenarios/inflow_history.parquet"
-    given = ("scenarios/inflow_seasonal_stats.parquet", "scenarios/inflow_ar_coefficients.parquet")
-    if history in raw.tables and not all(file in raw.tables for file in given):
-        message = "fitting inflow models to a history cannot be done yet"
-        suggestion = f"give the models in {given[0]} and {given[1]}"
-        report.error("unsupported", history, message, suggestion=suggestion)
