@@ -51,12 +51,18 @@ def test_an_error_survives_pickling(error):
 
 def test_the_examples_are_all_there_are():
     """A new error needs an example here, and the families stay as small as the contract says."""
-    families = (errors.CommError, errors.BackendError)
-    alone = {errors.WorkerError, errors.InvalidProblem, errors.SolveError, errors.PolicyFileError}
-    alone |= {errors.CaseError}
+    families = (errors.CommError, errors.BackendError, errors.ValidationError, errors.SolverError)
+    families += (errors.IOError,)
     leaves = {leaf for family in families for leaf in family.__subclasses__()}
-    assert leaves | alone == {type(example) for example in EXAMPLES}
-    assert set(errors.CobreError.__subclasses__()) == {*families, *alone}
+    assert leaves | {errors.WorkerError} == {type(example) for example in EXAMPLES}
+    assert set(errors.CobreError.__subclasses__()) == {*families, errors.WorkerError}
+
+
+def test_an_error_has_a_kind_for_programs():
+    assert errors.InvalidRoot(5, 2).kind == "InvalidRoot"
+    assert (
+        errors.InitializationFailed("shm", "fork", kind="IncompatibleSettings").kind == "IncompatibleSettings"
+    )
 
 
 def test_the_words_say_what_happened_and_what_to_do():

@@ -14,10 +14,13 @@ CobreError
 │   ├── InitializationFailed   it was configured, and could not start
 │   └── MissingConfiguration   a setting is absent or malformed
 ├── WorkerError                a rank that was started here failed
-├── InvalidProblem             a multistage problem is not well formed; lists all that was found
-├── SolveError                 a linear programme has no solution, or the solver found none
-├── PolicyFileError            a policy file is damaged, foreign or of another problem
-└── CaseError                  a case folder cannot be used; lists all that was found
+├── ValidationError            what was given cannot be used
+│   ├── InvalidProblem         a multistage problem is not well formed; lists all that was found
+│   └── CaseError              a case folder cannot be used; lists all that was found
+├── SolverError                solving went wrong
+│   └── SolveError             a linear programme has no solution, or the solver found none
+└── IOError                    a file or a folder cannot be read or written
+    └── PolicyFileError        a policy file is damaged, foreign or of another problem
 ```
 
 Each error has fields for programs and says in words what happened and what to do next. All of them
@@ -40,6 +43,7 @@ __all__ = [
     "CommError",
     "ConfigurationProblem",
     "Finding",
+    "IOError",
     "InitializationFailed",
     "InvalidBackend",
     "InvalidBufferSize",
@@ -49,12 +53,19 @@ __all__ = [
     "MissingConfiguration",
     "PolicyFileError",
     "SolveError",
+    "SolverError",
+    "ValidationError",
     "WorkerError",
 ]
 
 
 class CobreError(Exception):
     """The base of all errors of this package."""
+
+    @property
+    def kind(self) -> str:
+        """What went wrong, as one word for programs: the name of the class, unless a class knows better."""
+        return type(self).__name__
 
 
 class CommError(CobreError):
@@ -165,12 +176,20 @@ class InvalidBackend(BackendError):
 
 
 class InitializationFailed(BackendError):
-    """The backend was configured, and could not start."""
+    """The backend was configured, and could not start.
 
-    def __init__(self, backend: str, message: str) -> None:
-        super().__init__(backend, message)
+    Its kind is ``"IncompatibleSettings"`` where the program is set up in a way that rules it out.
+    """
+
+    def __init__(self, backend: str, message: str, kind: str = "InitializationFailed") -> None:
+        super().__init__(backend, message, kind)
         self.backend = backend
         self.message = message
+
+    @property
+    def kind(self) -> str:
+        """What went wrong, as one word for programs."""
+        return str(self.args[2])
 
     def __str__(self) -> str:
         return f"backend {self.backend!r} could not start: {self.message}"
@@ -243,7 +262,27 @@ class WorkerError(CobreError):
         return f"rank {self.rank} raised {type(self.inner).__name__}: {self.inner}"
 
 
-class InvalidProblem(CobreError):
+class ValidationError(CobreError):
+    """What was given cannot be used."""
+
+
+class SolverError(CobreError):
+    """Solving went wrong."""
+
+
+class IOError(CobreError):  # noqa: A001  the name that the public interface gives it
+    """A file or a folder cannot be used: ``path`` says which, ``reason`` why and what to do."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class InvalidProblem(ValidationError):
     """A problem, or how it is to be solved, is not well formed. ``findings`` has all that is wrong."""
 
     def __init__(self, findings: Sequence[str]) -> None:
@@ -256,7 +295,7 @@ class InvalidProblem(CobreError):
         return f"this cannot be solved as it stands; {count} finding{'s'[: count != 1]}:{lines}"
 
 
-class SolveError(CobreError):
+class SolveError(SolverError):
     """A linear programme has no solution, or the solver found none.
 
     Attributes:
@@ -309,16 +348,8 @@ _SOLVE_ADVICE = {
 }
 
 
-class PolicyFileError(CobreError):
+class PolicyFileError(IOError):
     """A file is not a policy that can be used here: ``path`` says which file, ``reason`` why."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(path, reason)
-        self.path = path
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -351,7 +382,7 @@ class Finding:
         return f"{what}; {self.suggestion}" if self.suggestion else what
 
 
-class CaseError(CobreError):
+class CaseError(ValidationError):
     """A case folder cannot be used. ``findings`` has all that is wrong with it, not only the first.
 
     ``folder`` is the folder as it was given.

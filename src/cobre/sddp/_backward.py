@@ -50,12 +50,16 @@ class BackwardPass:
     def __init__(self, engine: Engine, trials: Trials, paths: Paths, iteration: int) -> None:
         self._engine, self._trials, self._paths, self._iteration = engine, trials, paths, iteration
         self._block = engine.block(trials.nodes.shape[1])
+        #: How many linear programmes all ranks together have to solve.
+        self.programmes = 0
 
     def run(self) -> tuple[float, int]:
         """Go back over all steps, adding cuts; return the bound and the number of cuts. A collective."""
         engine, added, bound = self._engine, 0, np.nan
         for step in reversed(range(len(self._trials.nodes))):
             for node, units in self._units(step):
+                children = engine.outcomes[node].children
+                self.programmes += len(units) * sum(len(engine.solvers[child].tour) for child in children)
                 if node == Engine.ROOT:
                     cuts, _ = self._gathered(units, *self._single_cuts(node, step, units))
                     bound = _value_at(cuts[0], engine.initial)
@@ -73,7 +77,8 @@ class BackwardPass:
         else:
             cuts, _ = self._gathered(units, *self._single_cuts(node, step, units))
             families = np.zeros(len(cuts), np.int32)
-        pool.append(cuts, families, self._iteration)
+        with self._engine.communicating():
+            pool.append(cuts, families, self._iteration)
         return len(cuts)
 
     def _units(self, step: int) -> Iterator[tuple[int, list[int]]]:
@@ -152,7 +157,8 @@ class BackwardPass:
         counts = [sum(unit in block for unit in units) * width for block in blocks]
         whole = np.empty((len(units), width))
         own = np.ascontiguousarray(np.concatenate([cuts, weights], axis=1))
-        comm.allgatherv(own.reshape(-1), whole.reshape(-1), counts)
+        with self._engine.communicating():
+            comm.allgatherv(own.reshape(-1), whole.reshape(-1), counts)
         return whole[:, : cuts.shape[1]], whole[:, cuts.shape[1] :]
 
 

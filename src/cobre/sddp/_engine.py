@@ -5,6 +5,7 @@ States, costs and cuts in here are those of minimisation. `sign` turns them into
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -43,6 +44,11 @@ class Statistics:
     retries: int = 0
     solver_s: float = 0.0
     unit_s: float = 0.0
+
+    def add(self, other: Statistics) -> None:
+        """Count what the other has, too."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
 
 class Engine:
@@ -95,6 +101,8 @@ class Engine:
         ]
         self.pools = [CutPool(comm, solver) for solver in self.solvers]
         self.anchors: list[Ints | None] = [None] * len(self.solvers)
+        #: Seconds in which this rank told others, heard from them or waited for them.
+        self.communication_s = 0.0
         for solver in self.solvers:
             solver.native.resize_slots(1)
 
@@ -132,9 +140,15 @@ class Engine:
         """Return what solving took since the last call."""
         total = Statistics()
         for solver in self.solvers:
-            for name, value in solver.native.take_statistics().items():
-                setattr(total, name, getattr(total, name) + value)
+            total.add(Statistics(**solver.native.take_statistics()))  # type: ignore[arg-type]
         return total
+
+    @contextmanager
+    def communicating(self) -> Iterator[None]:
+        """Take the time of what is done with other ranks."""
+        begun = time.perf_counter()
+        yield
+        self.communication_s += time.perf_counter() - begun
 
     @contextmanager
     def naming_failures(self, node: int, states: Floats, table: Floats) -> Iterator[None]:
