@@ -3,7 +3,6 @@
 import pytest
 
 from tests.case.changes import (
-    COEFFICIENTS,
     CONFIG,
     GENERIC,
     HYDROS,

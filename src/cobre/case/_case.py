@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cobre.case import _dimensions, _meaning, _meaning_in_time, _references, _unsupported
 from cobre.case._config import Config
+from cobre.case._documents import merged
 from cobre.case._inflows import Inflows
 from cobre.case._layout import DOCUMENTS
 from cobre.case._noise import Scenarios, check_external, resolve_scenarios
@@ -17,7 +19,7 @@ from cobre.case._report import Report
 from cobre.case._resolve import Resolver
 from cobre.case._series import Timeline
 from cobre.errors import CaseError, Finding
-from cobre.system import System
+from cobre.system import Bus, Hydro, Line, System, Thermal
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,7 @@ class Case:
         config: how to solve it.
         scenarios: what is random, beyond the statistics in the system.
         warnings: what should be looked at, though it does not forbid the use of the case.
+        settings: what was given in place of settings in ``config.json``.
     """
 
     folder: Path
@@ -37,12 +40,51 @@ class Case:
     config: Config
     scenarios: Scenarios
     warnings: tuple[Finding, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def stages(self) -> int:
+        """How many stages there are."""
+        return len(self.system.stages)
+
+    @property
+    def buses(self) -> tuple[Bus, ...]:
+        """All buses, by id; so are the others."""
+        return self.system.buses
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """All lines."""
+        return self.system.lines
+
+    @property
+    def hydros(self) -> tuple[Hydro, ...]:
+        """All hydro plants."""
+        return self.system.hydros
+
+    @property
+    def thermals(self) -> tuple[Thermal, ...]:
+        """All thermal plants."""
+        return self.system.thermals
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Case:
+        """Return the case with other settings than its ``config.json`` has; the folder is read again.
+
+        Raises:
+            CaseError: it cannot be used so.
+        """
+        return load(self.folder, merged(self.settings, settings)) if settings else self
 
 
-def load(folder: str | os.PathLike[str]) -> Case:
+def load(folder: str | os.PathLike[str], settings: Mapping[str, Any] | None = None) -> Case:
     """Read a case folder in the format of Cobre 0.5.
 
     The order in which the files name their entities changes nothing.
+
+    Args:
+        folder: where it is.
+        settings: to be used in place of those in ``config.json``, by the same names:
+            ``{"training": {"forward_passes": 20}}`` changes that one and leaves the others as they are.
 
     Raises:
         CaseError: it cannot be used; ``findings`` has everything that is wrong, from missing files to numbers
@@ -50,7 +92,7 @@ def load(folder: str | os.PathLike[str]) -> Case:
     """
     path = Path(folder)
     report = Report()
-    raw = read(path, report)
+    raw = read(path, report, settings)
     timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
     inflows = Inflows.of(raw, raw.config, raw.stages, timeline) if raw.stages and timeline else None
     _check(raw, timeline, inflows, report)
@@ -58,7 +100,7 @@ def load(folder: str | os.PathLike[str]) -> Case:
         raise CaseError(report.errors, str(folder))
     system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline, inflows).system()
     scenarios = resolve_scenarios(raw, raw.config, timeline, inflows)
-    return Case(path, system, raw.config, scenarios, tuple(report.warnings))
+    return Case(path, system, raw.config, scenarios, tuple(report.warnings), dict(settings or {}))
 
 
 def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report: Report) -> None:
