@@ -123,13 +123,6 @@ CASES = {
         "sampling_method",
         "at random",
     ),
-    "other trajectories": (
-        at(CONFIG, "training.scenario_source", {"inflow": {"scheme": "out_of_sample"}}),
-        "unsupported",
-        CONFIG,
-        "training.scenario_source.inflow.scheme",
-        "openings",
-    ),
     "withdrawal constrained": (
         at(GENERIC, "constraints.0.expression", "hydro_withdrawal(0)"),
         "unsupported",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cobre.case import _dimensions, _meaning, _meaning_in_time, _references, _unsupported
+from cobre.case import _dimensions, _meaning, _meaning_in_time, _references, _unsupported, _windows
 from cobre.case._config import Config
 from cobre.case._documents import merged
 from cobre.case._inflows import Inflows
@@ -109,6 +109,8 @@ def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report:
         _dimensions.check(raw, timeline, report)
         check_external(raw, timeline, report)
         inflows.check(report)
+        if raw.config is not None:
+            _windows.check(raw, raw.config, inflows.stages, timeline, report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
     _unsupported.check(raw, timeline, report)

@@ -54,14 +54,7 @@ def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
 
 
 def _check_sampling(raw: Raw, report: Report) -> None:
-    """Openings are drawn at random or given; trajectories follow them."""
-    source = raw.config.training.scenario_source if raw.config else None
-    for name in ("inflow", "load", "ncs"):
-        scheme = getattr(source, name).scheme if source else "in_sample"
-        if scheme != "in_sample":
-            field = f"training.scenario_source.{name}.scheme"
-            message = "training can only follow the openings yet"
-            report.error("unsupported", "config.json", message, field=field, value=scheme)
+    """Openings are drawn at random or given."""
     given = "scenarios/noise_openings.parquet" in raw.tables
     for stage in raw.stages.stages if raw.stages and not given else ():
         if stage.sampling_method != "saa":
