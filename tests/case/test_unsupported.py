@@ -115,13 +115,13 @@ CASES = {
     ),
     "other openings": (
         lambda files: (
-            at(STAGES, "stages.0.sampling_method", "lhs")(files),
+            at(STAGES, "stages.0.sampling_method", "selective")(files),
             without("scenarios/noise_openings.parquet")(files),
         ),
         "unsupported",
         STAGES,
         "sampling_method",
-        "at random",
+        "represent",
     ),
     "withdrawal constrained": (
         at(GENERIC, "constraints.0.expression", "hydro_withdrawal(0)"),

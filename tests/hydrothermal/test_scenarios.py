@@ -1,11 +1,13 @@
 """Where trajectories come from: fresh noise, given scenarios and years, one by one and mixed."""
 
 import json
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from cobre import sddp
+from cobre.case import CaseError
 from cobre.case._config import ScenarioSource
 from cobre.hydrothermal import noise_of, sampling_of
 from cobre.sddp import Draw
@@ -196,7 +198,7 @@ def test_what_is_in_sample_is_an_opening(study):
     """Loads of one opening per stage, while inflows are fresh."""
     sampling = sampling_of(study.case, source(inflow="out_of_sample"))
     _, loads, winds = path_of(study, sampling, 50)
-    for stage, eta in enumerate(noise_of(study.case.system, study.case.scenarios)):
+    for stage, eta in enumerate(noise_of(study.case)):
         openings = list(zip(LOAD[0] + LOAD[1] * eta[:, 2], 40.0 * (0.5 + 0.1 * eta[:, 3]), strict=True))
         met = set(zip(loads[stage].tolist(), winds[stage].tolist(), strict=True))
         assert len(met) == 4
@@ -354,7 +356,7 @@ def test_sources_that_never_vary_take_no_column(tmp_path):
     kept = Study.load(folders.write(tmp_path / "kept", files))
     kinds = [(one.type, one.id) for one in kept.case.scenarios.entities]
     assert kinds[-2:] == [("ncs", 0), ("ncs", 4)]
-    noise = noise_of(kept.case.system, kept.case.scenarios)
+    noise = noise_of(kept.case)
     places = [(s, o, e) for s in stages for o in range(2) for e in range(len(kinds))]
     files["scenarios/noise_openings.parquet"] = {
         "stage_id": [s for s, _, _ in places],
@@ -363,6 +365,68 @@ def test_sources_that_never_vary_take_no_column(tmp_path):
         "value": [100.0 * s + 10.0 * o + e for s, o, e in places],
     }
     given = Study.load(folders.write(tmp_path / "given", files))
-    noise = noise_of(given.case.system, given.case.scenarios)
+    noise = noise_of(given.case)
     last = len(kinds) - 1
     assert noise[1].tolist() == [[100.0 + 10 * o + e for e in (*range(last - 1), last)] for o in range(2)]
+
+
+@pytest.mark.parametrize("method", ["lhs", "qmc_halton", "qmc_sobol"])
+def test_openings_are_drawn_as_the_stage_says(tmp_path, method):
+    """Loads, which are in no group, have an opening in each of sixteen equally likely layers."""
+
+    def settings(files):
+        files["stages.json"]["stages"][1]["sampling_method"] = method
+
+    usual = noise_of(random_case(tmp_path / "usual", openings=16).case)
+    noise = noise_of(random_case(tmp_path / "other", settings, openings=16).case)
+    assert (noise[0] == usual[0]).all()
+    assert not np.isclose(noise[1], usual[1]).any()
+    if method != "qmc_halton":  # whose layers are those of powers of 5
+        layers = np.floor(16 * np.vectorize(NormalDist().cdf)(noise[1][:, 2]))
+        assert sorted(layers) == list(range(16))
+
+
+def residual_case(folder, *changes, openings=3, years=6):
+    history = observed(years)
+
+    def settings(files):
+        files[HISTORY] = table(history)
+        for stage in files["stages.json"]["stages"]:
+            stage["sampling_method"] = "historical_residuals"
+
+    return history, random_case(folder, settings, *changes, openings=openings)
+
+
+def test_openings_of_the_history(tmp_path):
+    """The noise that turns each year's inflows before a stage into those in it, of different years."""
+    history, study = residual_case(tmp_path)
+    years = history.reshape(6, 12, 2)
+    possible = years[1:]  # of the first year, the month before is not known
+    lagged = possible[:, 1, 0] - MEANS[0] - PSI * (possible[:, 0, 0] - MEANS[0])
+    wanted = np.column_stack([lagged / (RATIO * STDS[0]), (possible[:, 1, 1] - MEANS[1]) / STDS[1]])
+    noise = noise_of(study.case)[1]
+    assert len(noise) == 3
+    found = [int(np.argmin(np.abs(wanted - row).sum(axis=1))) for row in noise[:, :2]]
+    assert noise[:, :2] == pytest.approx(wanted[found], rel=1e-9)
+    assert len(set(found)) == 3
+    loads = noise_of(random_case(tmp_path / "usual", openings=3).case)[1]
+    assert (noise[:, 2:] == loads[:, 2:]).all()
+    assert np.isfinite(study.train().bound)
+
+
+def test_there_are_no_more_openings_than_years(tmp_path):
+    def years(files):
+        files["config.json"]["training"]["scenario_source"] = {"historical_years": [2019, 2020]}
+
+    _, study = residual_case(tmp_path, years, openings=4)
+    assert [len(node.noise) for node in study.problem.nodes] == [2, 2, 2]
+    assert any("there are 2 years" in warning.message for warning in study.case.warnings)
+
+
+@pytest.mark.parametrize("years", [[2018], {"from": 1990, "to": 1999}])
+def test_years_that_cannot_be_used_are_told(tmp_path, years):
+    def chosen(files):
+        files["config.json"]["training"]["scenario_source"] = {"historical_years": years}
+
+    with pytest.raises(CaseError, match="in no year that may be used"):
+        residual_case(tmp_path, chosen)

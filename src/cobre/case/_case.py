@@ -110,7 +110,7 @@ def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report:
         check_external(raw, timeline, report)
         inflows.check(report)
         if raw.config is not None:
-            _windows.check(raw, raw.config, inflows.stages, timeline, report)
+            _windows.check(raw, raw.config, inflows, report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
     _unsupported.check(raw, timeline, report)

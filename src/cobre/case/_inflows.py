@@ -138,6 +138,11 @@ class Inflows:
         models = [self.coefficients.get((hydro, stage), {}) for stage in self.timeline.ids]
         return np.array([model[min(model)][1] if model else 1.0 for model in models])
 
+    @property
+    def order(self) -> int:
+        """The longest lag of all plants."""
+        return max((self._order(hydro.id) for hydro in self.raw.hydros), default=0)
+
     def _order(self, hydro: int) -> int:
         """The longest lag of all stages."""
         return max(max(self.coefficients.get((hydro, stage), {0: 0})) for stage in self.timeline.ids)

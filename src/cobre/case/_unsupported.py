@@ -8,12 +8,14 @@ from pydantic import BaseModel
 
 from cobre.case import _expressions
 from cobre.case._config import Config
+from cobre.case._noise import noise_entities
 from cobre.case._production import BySeason, ProductionModels
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
 from cobre.case._series import Timeline
 from cobre.case._stages import Stages
 from cobre.case._tables import ABSENT
+from cobre.stochastic._points import MOST_SOBOL
 
 #: Settings of how the original program works inside; they change nothing that is found.
 _INSIDE = (
@@ -54,20 +56,25 @@ def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
 
 
 def _check_sampling(raw: Raw, report: Report) -> None:
-    """Openings are drawn at random or given."""
+    """Openings that somebody else has to choose, and sequences that have no end of dimensions."""
     given = "scenarios/noise_openings.parquet" in raw.tables
+    count = len(noise_entities(raw) or ())
     for stage in raw.stages.stages if raw.stages and not given else ():
-        if stage.sampling_method != "saa":
-            message = "openings can only be drawn at random yet, or given"
-            report.error(
-                "unsupported",
-                "stages.json",
-                message,
-                entity=f"stage {stage.id}",
-                field="sampling_method",
-                value=stage.sampling_method,
-                suggestion="use 'saa'",
-            )
+        if stage.sampling_method == "selective":
+            message = "openings cannot be chosen by what they represent yet"
+        elif stage.sampling_method == "qmc_sobol" and count > MOST_SOBOL:
+            message = f"there are {count} random numbers, and direction numbers for {MOST_SOBOL} of them"
+        else:
+            continue
+        report.error(
+            "unsupported",
+            "stages.json",
+            message,
+            entity=f"stage {stage.id}",
+            field="sampling_method",
+            value=stage.sampling_method,
+            suggestion="use another method, or give scenarios/noise_openings.parquet",
+        )
 
 
 def _check_expressions(raw: Raw, report: Report) -> None:

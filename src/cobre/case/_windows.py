@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cobre.case import _history
 from cobre.case._config import Config, ScenarioSource, YearRange
 from cobre.case._history import History
+from cobre.case._inflows import Inflows
 from cobre.case._raw import Raw
 from cobre.case._report import Report
 from cobre.case._series import Timeline
@@ -17,6 +18,8 @@ from cobre.case._stages import Stages
 
 #: How many inflows before a window are kept: no model looks back further.
 REACH = 12
+#: The method that takes openings from the history.
+RESIDUALS = "historical_residuals"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,20 +77,39 @@ def chosen(found: dict[int, Window], source: ScenarioSource | None) -> dict[int,
     return {year: found[year] for year in sorted(set(wanted)) if year in found}
 
 
-def check(raw: Raw, config: Config, stages: Stages, timeline: Timeline, report: Report) -> None:
+def usable(found: dict[int, Window], order: int) -> dict[int, Window]:
+    """The windows of which all inflows are known that a model with so many lags asks for."""
+    return {year: one for year, one in found.items() if not np.isnan(one.before_m3s[:order]).any()}
+
+
+def check(raw: Raw, config: Config, inflows: Inflows, report: Report) -> None:
     """Report sources of years that the history does not have."""
-    sections = {
-        "training.scenario_source": config.training.scenario_source,
-        "simulation.scenario_source": config.simulation.scenario_source,
-    }
-    wanted = {name: one for name, one in sections.items() if one and one.inflow.scheme == "historical"}
-    residual = any(stage.sampling_method == "historical_residuals" for stage in timeline.stages)
-    if residual and "scenarios/noise_openings.parquet" not in raw.tables:
-        wanted["training.scenario_source"] = config.training.scenario_source or ScenarioSource()
-    if not wanted or raw.table(_history.FILE) is None:
+    training, timeline = config.training.scenario_source, inflows.timeline
+    sources = {"training": training, "simulation": config.simulation.scenario_source}
+    wanted = {name: one for name, one in sources.items() if one and one.inflow.scheme == "historical"}
+    residual = any(stage.sampling_method == RESIDUALS for stage in timeline.stages)
+    residual = residual and "scenarios/noise_openings.parquet" not in raw.tables
+    if residual and _history.FILE not in raw.tables:
+        message = f"needs {_history.FILE}, which is not there"
+        report.error("missing_file", "stages.json", message, field="sampling_method", value=RESIDUALS)
+    if raw.table(_history.FILE) is None or not (wanted or residual):
         return
-    found = windows(raw, stages, timeline)
+    found = windows(raw, inflows.stages, timeline)
     for name, source in wanted.items():
         if not chosen(found, source):
             message = "in no year that may be used was every plant observed in all stages of the study"
-            report.error("dimension", _history.FILE, message, field=f"{name}.historical_years")
+            report.error(
+                "dimension", _history.FILE, message, field=f"{name}.scenario_source.historical_years"
+            )
+    if residual:
+        _check_residuals(usable(chosen(found, training), inflows.order), timeline, report)
+
+
+def _check_residuals(years: dict[int, Window], timeline: Timeline, report: Report) -> None:
+    if not years:
+        message = "in no year that may be used was every plant observed in all stages, and the lags before"
+        report.error("dimension", _history.FILE, message, field="date")
+    few = [s.id for s in timeline.stages if s.sampling_method == RESIDUALS and s.num_scenarios > len(years)]
+    if years and few:
+        message = f"there are {len(years)} years to take openings from: the stage has no more"
+        report.warn("dimension", "stages.json", message, entity=f"stage {few[0]}", field="num_scenarios")

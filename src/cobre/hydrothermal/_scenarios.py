@@ -11,29 +11,64 @@ from numpy.typing import NDArray
 
 from cobre.case import Case, Scenarios
 from cobre.case._config import ScenarioSource
-from cobre.case._windows import chosen
+from cobre.case._windows import RESIDUALS, chosen, usable
 from cobre.hydrothermal._noise import Numbers, StageNoise
 from cobre.lp._program import Floats
 from cobre.sddp import Draw, InSample, MultistageProblem, Sample, Sampling
 from cobre.sddp.sampling import TRAINING
-from cobre.stochastic import Correlation, available, load, noise_places, openings, out_of_sample
+from cobre.stochastic import Correlation, available, load, noise_places, openings, out_of_sample, uniforms
 from cobre.stochastic._transform import TRUNCATING
 from cobre.system import System
 
 Kind = Literal["inflow", "load", "ncs"]
 KINDS: tuple[Kind, ...] = ("inflow", "load", "ncs")
 Indices = NDArray[np.intp]
+#: What the order of years is drawn with: the last coordinate, as in `cobre.stochastic.openings`.
+_YEARS = 256 + 7
 
 
-def noise_of(system: System, scenarios: Scenarios) -> tuple[Floats, ...]:
+def noise_of(case: Case) -> tuple[Floats, ...]:
     """Return the standard normal noise of each stage's openings: those given, or drawn."""
+    system, scenarios = case.system, case.scenarios
     columns = _columns(system, scenarios)
     if scenarios.openings is not None:
         return tuple(scenarios.openings[stage.id][:, columns] for stage in system.stages)
     counts = [stage.openings for stage in system.stages]
     dimension, together = len(scenarios.entities), correlations_of(system, scenarios)
-    drawn = openings(scenarios.seed, range(len(counts)), counts, dimension, together)
-    return tuple(noise[:, columns] for noise in drawn)
+    methods = ["saa" if method == RESIDUALS else method for method in scenarios.methods]
+    drawn = openings(scenarios.seed, range(len(counts)), counts, dimension, together, methods=methods)
+    noise = [own[:, columns] for own in drawn]
+    if RESIDUALS in scenarios.methods:
+        past = _residuals(case)
+        for stage, method in enumerate(scenarios.methods):
+            if method == RESIDUALS:
+                noise[stage] = _of_the_past(scenarios.seed, stage, noise[stage], past[:, stage])
+    return tuple(noise)
+
+
+def _residuals(case: Case) -> Floats:
+    """The noise that would have made the inflows of each year: years by stages by hydros."""
+    models = [hydro.inflow for hydro in case.system.hydros]
+    order = max((len(lags) for model in models for lags in model.coefficients), default=0)
+    years = usable(chosen(dict(case.scenarios.windows), case.config.training.scenario_source), order)
+    result = np.zeros((len(years), len(case.system.stages), len(models)))
+    for year, window in enumerate(years.values()):
+        observed = np.concatenate([window.before_m3s[:order][::-1], window.inflows_m3s])
+        for hydro, model in enumerate(models):
+            for stage in np.flatnonzero(model.scale_m3s).tolist():
+                left = observed[order + stage, hydro] - model.base_m3s[stage]
+                for lag, psi in enumerate(model.coefficients[stage], 1):
+                    left -= psi * observed[order + stage - lag, hydro]
+                result[year, stage, hydro] = left / model.scale_m3s[stage]
+    return result
+
+
+def _of_the_past(seed: int, stage: int, noise: Floats, past: Floats) -> Floats:
+    """Openings that have the inflows of different years; as many as there are years, at most."""
+    order = np.argsort(uniforms(seed, stage, np.arange(len(past)), 0, _YEARS)[:, 0], kind="stable")
+    result = noise[: len(past)].copy()
+    result[:, : past.shape[1]] = past[order[: len(result)]]
+    return result
 
 
 def correlations_of(system: System, scenarios: Scenarios) -> list[Correlation | None]:
@@ -81,7 +116,7 @@ class FromSource(Sampling):
     def __init__(self, case: Case, source: ScenarioSource) -> None:
         self._system, self._source = case.system, source
         self._seed = None if source.seed is None else abs(source.seed)
-        self._openings = noise_of(case.system, case.scenarios)
+        self._openings = noise_of(case)
         self._dimension = len(case.scenarios.entities)
         self._columns = _columns(case.system, case.scenarios)
         self._together = correlations_of(case.system, case.scenarios)

@@ -48,7 +48,7 @@ class Study:
         training = case.config.training
         return cls(
             case,
-            problem_of(case.system, noise_of(case.system, case.scenarios)),
+            problem_of(case.system, noise_of(case)),
             risk_of(case.system),
             stop_of(training),
             {
