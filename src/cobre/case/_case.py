@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cobre.case import _dimensions, _meaning, _meaning_in_time, _references, _unsupported, _windows
+from cobre.case import (
+    _boundary,
+    _dimensions,
+    _meaning,
+    _meaning_in_time,
+    _references,
+    _unsupported,
+    _windows,
+)
 from cobre.case._config import Config
 from cobre.case._documents import merged
 from cobre.case._inflows import Inflows
@@ -18,6 +26,7 @@ from cobre.case._raw import Raw, read
 from cobre.case._report import Report
 from cobre.case._resolve import Resolver
 from cobre.case._series import Timeline
+from cobre.case._turbines import Turbines
 from cobre.errors import CaseError, Finding
 from cobre.system import Bus, Hydro, Line, System, Thermal
 
@@ -96,9 +105,15 @@ def load(folder: str | os.PathLike[str], settings: Mapping[str, Any] | None = No
     timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
     inflows = Inflows.of(raw, raw.config, raw.stages, timeline) if raw.stages and timeline else None
     _check(raw, timeline, inflows, report)
+    boundary = raw.config.policy.boundary if raw.config else None
+    policy = _boundary.read(path, boundary, report) if boundary else None
     if report.errors or not (raw.config and raw.penalties and raw.stages and timeline and inflows):
-        raise CaseError(report.errors, str(folder))
+        raise CaseError(report.errors, str(folder), report.warnings)
     system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline, inflows).system()
+    if boundary and policy:
+        system = replace(system, future=_boundary.resolve(policy, boundary, system, report))
+    if report.errors:
+        raise CaseError(report.errors, str(folder), report.warnings)
     scenarios = resolve_scenarios(raw, raw.config, timeline, inflows)
     return Case(path, system, raw.config, scenarios, tuple(report.warnings), dict(settings or {}))
 
@@ -111,9 +126,10 @@ def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report:
         inflows.check(report)
         if raw.config is not None:
             _windows.check(raw, raw.config, inflows, report)
+        Turbines(raw, timeline).check(report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
-    _unsupported.check(raw, timeline, report)
+    _unsupported.check(raw, report)
 
 
 def schemas() -> dict[str, dict[str, Any]]:

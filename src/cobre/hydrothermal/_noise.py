@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from cobre.hydrothermal._stage import Affine, StageProgram
+from cobre.hydrothermal._frame import Affine, Frame
 from cobre.lp import Noise
 from cobre.lp._noise import Place
 from cobre.lp._program import Floats
@@ -30,15 +30,16 @@ class Numbers(NamedTuple):
 
 
 class RandomPlaces(NamedTuple):
-    """Where a stage's programme takes its random numbers, as `StageProgram` says; who has them."""
+    """Where a stage's programme takes its random numbers, as `Frame` says, and who has them."""
 
     who: NoisePlaces
     inflows: tuple[Sequence[Affine], ...]
     loads: tuple[Sequence[Affine], ...]
     availabilities: tuple[Sequence[Affine], ...]
+    available: tuple[Mapping[int, int], ...]
 
     @staticmethod
-    def of(built: StageProgram) -> RandomPlaces:
+    def of(built: Frame) -> RandomPlaces:
         """Of a stage's programme."""
         who, system = noise_places(built.system), built.system
         return RandomPlaces(
@@ -46,20 +47,25 @@ class RandomPlaces(NamedTuple):
             tuple(built.inflows[system.hydros[i].id] for i in who.hydros),
             tuple(built.loads[system.buses[i].id] for i in who.buses),
             tuple(built.availabilities[system.sources[i].id] for i in who.sources),
+            tuple(built.available[system.sources[i].id] for i in who.sources),
         )
 
     def values(self, numbers: Numbers) -> dict[Place, Floats]:
         """What each place holds in each realisation."""
         values: dict[Place, Floats] = {}
         for places, inflow in zip(self.inflows, numbers.inflows.T, strict=True):
-            for place in places:
-                values["rhs", place.place] = place.offset + place.factor * inflow
+            for place in places:  # what runs past an absent plant is added to the inflow of another
+                known = values.get(("rhs", place.place))
+                added = place.offset + place.factor * inflow
+                values["rhs", place.place] = added if known is None else known + added
         for places, loads in zip(self.loads, numbers.loads, strict=True):
             for k, place in enumerate(places):
                 values["rhs", place.place] = loads[:, k]
-        for places, limits in zip(self.availabilities, numbers.available, strict=True):
+        for places, rows, limits in zip(self.availabilities, self.available, numbers.available, strict=True):
             for k, place in enumerate(places):
                 values["column_upper", place.place] = limits[:, k]
+            for k, row in rows.items():
+                values["rhs", row] = limits[:, k]
         return values
 
 
@@ -69,7 +75,7 @@ class StageNoise(Noise):
     random: RandomPlaces
 
     @classmethod
-    def of(cls, built: StageProgram, eta: Floats) -> StageNoise:
+    def of(cls, built: Frame, eta: Floats) -> StageNoise:
         """Of standard normal noise, realisations by elements."""
         random = RandomPlaces.of(built)
         values = random.values(numbers_of(built.system, built.number, eta))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cobre.hydrothermal._noise import StageNoise
-from cobre.hydrothermal._stage import StageProgram
+from cobre.hydrothermal._stage import stage_program
 from cobre.lp._program import Floats
 from cobre.sddp import EAVaR, Expectation, MultistageProblem, Node, RiskMeasure
 from cobre.system import System
@@ -18,12 +18,10 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
         system: what there is.
         noise: per stage, realisations by elements, in the order of `cobre.stochastic.noise_places`.
     """
-    orders = {
-        hydro.id: max((len(lags) for lags in hydro.inflow.coefficients), default=0) for hydro in system.hydros
-    }
+    orders = _orders(system)
     nodes = []
     for number, stage in enumerate(system.stages):
-        built = StageProgram(system, number, orders)
+        built = stage_program(system, number, orders)
         nodes.append(
             Node(
                 str(stage.id),
@@ -34,11 +32,19 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
                 stage.discount,
             )
         )
-    return MultistageProblem.linear(nodes, initial_state(system, orders))
+    return MultistageProblem.linear(nodes, initial_state(system))
 
 
-def initial_state(system: System, orders: dict[int, int]) -> dict[str, float]:
-    """Return volumes and past inflows before the first stage."""
+def _orders(system: System) -> dict[int, int]:
+    """By hydro, how many past inflows are states."""
+    return {
+        hydro.id: max((len(lags) for lags in hydro.inflow.coefficients), default=0) for hydro in system.hydros
+    }
+
+
+def initial_state(system: System) -> dict[str, float]:
+    """Return volumes and past inflows before the first stage: all states of the problem, by name."""
+    orders = _orders(system)
     state = {f"storage:{hydro.id}": hydro.initial_hm3 for hydro in system.hydros}
     for hydro in system.hydros:
         for lag in range(1, orders[hydro.id] + 1):

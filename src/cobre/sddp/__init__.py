@@ -4,7 +4,7 @@ The engine knows nothing of hydros: a `MultistageProblem` is a graph of linear p
 random numbers.
 """
 
-from cobre.errors import InvalidProblem, PolicyFileError, SolveError
+from cobre.errors import BoundError, InvalidProblem, PolicyFileError, SolveError
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.sddp._checkpoint import Checkpoint
 from cobre.sddp._engine import Statistics
@@ -12,6 +12,7 @@ from cobre.sddp._visits import Recorder, Visit
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
+    GuardTripped,
     IterationFinished,
     Listener,
     RankTimes,
@@ -46,6 +47,7 @@ __all__ = [
     "AVaR",
     "AllOf",
     "AnyOf",
+    "BoundError",
     "BoundStalling",
     "Checkpoint",
     "CheckpointWritten",
@@ -56,6 +58,7 @@ __all__ = [
     "Event",
     "Expectation",
     "Given",
+    "GuardTripped",
     "InSample",
     "InvalidProblem",
     "IterationFinished",

@@ -158,6 +158,16 @@ def resume(path: str | Path, engine: Engine, selecting: Selecting) -> History:
     return _history(header["history"])
 
 
+def saved_log(path: str | Path) -> list[IterationFinished]:
+    """Return what a checkpoint says of the iterations before it.
+
+    Raises:
+        PolicyFileError: it is none.
+    """
+    header, _ = _archive.read(path)
+    return _history(header["history"]).log if header.get("kind") == "checkpoint" else []
+
+
 def restore(policy: Policy, engine: Engine) -> None:
     """Put a policy into a fresh engine: its cuts, those that are active, and where solves begin."""
     load_cuts(policy, engine)

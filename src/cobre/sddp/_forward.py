@@ -25,6 +25,7 @@ class Paths:
         states: on arrival at each step, and, one more, at the end.
         costs: of each step, not discounted.
         slots: where each solve's end is stored.
+        expected: what each solve took for the value of what follows, discounted.
     """
 
     nodes: Ints
@@ -33,6 +34,7 @@ class Paths:
     states: Floats
     costs: Floats
     slots: Ints
+    expected: Floats
 
     def totals(self, discounts: Floats) -> Floats:
         """Return the discounted cost of each trajectory, summed in the order of steps."""
@@ -84,6 +86,7 @@ def walk(
         np.zeros((steps + 1, count, engine.states)),
         np.zeros((steps, count)),
         np.full((steps, count), -1, np.int32),
+        np.zeros((steps, count)),
     )
     paths.states[0] = engine.initial
     tables = {number: engine.solvers[number].costs_of(table) for number, table in sample.tables.items()}

@@ -28,6 +28,7 @@ class Visit:
         realizations: which each of them met.
         noise: the numbers of these, in the order of the node's `Noise.places`.
         costs: of the step, not discounted.
+        objectives: these, and the discounted value of what follows as the policy sees it.
         incoming: the states on arrival, in the order of the problem's.
         outgoing: likewise, on leaving.
         columns: the values of the columns that were asked for.
@@ -40,6 +41,7 @@ class Visit:
     realizations: Ints
     noise: Floats
     costs: Floats
+    objectives: Floats
     incoming: Floats
     outgoing: Floats
     columns: Floats
@@ -74,7 +76,7 @@ class Watcher:
             len(want.columns) + len(want.duals) + len(node.noise.places)
             for want, node in zip(self._wanted.values(), self._engine.problem.nodes, strict=True)
         ]
-        return 8 * self._engine.depth * (max(widths) + 2 * self._engine.states + 3)
+        return 8 * self._engine.depth * (max(widths) + 2 * self._engine.states + 4)
 
     def walk(self, draw: Draw) -> tuple[Paths, list[Visit]]:
         """Simulate the trajectories of a draw."""
@@ -93,6 +95,7 @@ class Watcher:
                     paths.realizations[step, here],
                     table[rows],
                     engine.sign * result.costs,
+                    engine.sign * result.objectives,
                     paths.states[step, here],
                     result.outgoing,
                     result.columns,

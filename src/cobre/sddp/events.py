@@ -106,6 +106,28 @@ class IterationFinished:
 
 
 @dataclass(frozen=True)
+class GuardTripped:
+    """Something that cannot be was noticed and put right; training goes on.
+
+    Attributes:
+        kind: ``"value_corrected"``: what a trial state is worth was computed again, by other means;
+            ``"cut_rejected"``: a cut that is above the value at another trial state was not added;
+            ``"bound_above"``: the bound is beyond what the trajectories of some iterations cost, by far more
+            than chance explains, or these have missed what is rare and dear.
+        iteration: in which.
+        node: at which; ``"root"`` for the beginning.
+        claimed: the value, cut or bound that was doubted.
+        found: what speaks against it: the value as it should be, or the mean of what was sampled.
+    """
+
+    kind: str
+    iteration: int
+    node: str
+    claimed: float
+    found: float
+
+
+@dataclass(frozen=True)
 class CheckpointWritten:
     """What was done up to ``iteration`` is safe in the file ``path``."""
 
@@ -141,7 +163,14 @@ class SimulationProgress:
     seconds: float
 
 
-Event = TrainingStarted | IterationFinished | CheckpointWritten | TrainingFinished | SimulationProgress
+Event = (
+    TrainingStarted
+    | IterationFinished
+    | GuardTripped
+    | CheckpointWritten
+    | TrainingFinished
+    | SimulationProgress
+)
 Listener = Callable[[Event], None]
 
 

@@ -17,6 +17,7 @@ from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
 from cobre.sddp._engine import Engine, Statistics
+from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
 from cobre.sddp._selecting import Selecting
@@ -25,6 +26,7 @@ from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
+    GuardTripped,
     IterationFinished,
     Listener,
     TrainingFinished,
@@ -54,6 +56,7 @@ class TrainingResult:
         seconds: what it took, earlier sessions of a resumed run included.
         statistics: what solving took, over all ranks, in this session.
         topology: where it ran, in this session.
+        warnings: what was wrong and put right, in this session; usually nothing.
     """
 
     policy: Policy
@@ -65,6 +68,7 @@ class TrainingResult:
     seconds: float
     statistics: Statistics
     topology: Topology
+    warnings: tuple[GuardTripped, ...] = ()
 
     @property
     def bound(self) -> float:
@@ -126,6 +130,7 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
     Raises:
         InvalidProblem: something is wrong with the problem or an argument; all of it is listed.
         SolveError: a linear programme has no solution.
+        BoundError: a cut or a bound is beyond what can be.
         PolicyFileError: a file to resume or to start from is of no use.
         WorkerError: a worker failed; its own error is the cause.
     """
@@ -185,6 +190,7 @@ class _Trainer:
         self._run, self._engine, self._sharing = run, engine, sharing
         self._listeners = listeners if engine.comm.rank == 0 else ()
         self._selecting = Selecting(engine)
+        self._guards = Guards(engine)
         self._statistics = Statistics()
         self._history = self._prepared()
         self._moment = Moment.of(engine, self._selecting, self._history)
@@ -219,6 +225,7 @@ class _Trainer:
             history.seconds,
             self._statistics,
             self._engine.comm.topology,
+            tuple(self._guards.noticed),
         )
 
     def _prepared(self) -> History:
@@ -245,16 +252,19 @@ class _Trainer:
         trials, costs = self._sharing.paths(paths)
         share_anchors(engine, trials, paths)
         forward = time.perf_counter()
-        back = BackwardPass(engine, trials, paths, iteration)
+        back = BackwardPass(engine, trials, paths, iteration, self._guards)
         bound, added = back.run()
         backward = time.perf_counter()
         self._selecting.after(iteration, trials)
         selected = time.perf_counter()
 
         # Each bound is valid for ever, so the best of them is the bound; selection or rounding may lose some.
-        best = max([bound, *(engine.sign * earlier for earlier in history.bounds[-1:])])
+        earlier = engine.sign * history.bounds[-1] if history.bounds else -np.inf
+        self._guards.judge_bound(bound, earlier, iteration)
+        best = max(bound, earlier)
         history.bounds.append(engine.sign * best)
         history.estimates.append(Estimate.of((engine.sign * costs).tolist()))
+        self._guards.judge_mean(best, history.estimates, iteration)
         history.seconds = self._earlier_s + self._clock()
         statistics, ranks = share_times(engine, forward - begun, backward - forward, len(own))
         self._statistics.add(statistics)
@@ -277,6 +287,9 @@ class _Trainer:
         )
         history.log.append(event)
         self._moment = Moment.of(engine, self._selecting, history)
+        for noticed in self._guards.noticed:
+            if noticed.iteration == iteration:
+                self._emit(noticed)
         self._emit(event)
         if self._run.checkpoint and iteration % self._run.checkpoint.every == 0:
             self._save()

@@ -9,9 +9,10 @@ from typing import Any
 
 from cobre import sddp
 from cobre.case import Case, load
-from cobre.hydrothermal import noise_of, problem_of, risk_of, sampling_of
+from cobre.hydrothermal import problem_of, risk_of
 from cobre.lp._program import Floats
 from cobre.sddp import MultistageProblem, Policy, Recorder, RiskMeasure, StoppingRule
+from cobre.study._scenarios import noise_of, sampling_of
 from cobre.study._settings import selection_of, stop_of
 
 
@@ -72,4 +73,9 @@ class Study:
         config, seed = self.case.config, self.case.scenarios.seed
         source = config.simulation.scenario_source or config.training.scenario_source
         run = {"sampling": sampling_of(self.case, source), **run}
-        return sddp.follow(self.problem, policy, recorder, config.simulation.num_scenarios, seed=seed, **run)
+        return sddp.follow(self.problem, policy, recorder, self.scenarios, seed=seed, **run)
+
+    @property
+    def scenarios(self) -> int:
+        """How many scenarios the case wants to be simulated."""
+        return self.case.config.simulation.num_scenarios

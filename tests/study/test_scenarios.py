@@ -9,9 +9,9 @@ import pytest
 from cobre import sddp
 from cobre.case import CaseError
 from cobre.case._config import ScenarioSource
-from cobre.hydrothermal import noise_of, sampling_of
 from cobre.sddp import Draw
 from cobre.study import Study
+from cobre.study._scenarios import noise_of, sampling_of
 from tests.case import folders
 from tests.case.histories import HISTORY, table
 from tests.case.valid_case import valid
