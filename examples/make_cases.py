@@ -165,7 +165,7 @@ def one_reservoir() -> Files:
     """A reservoir, three thermal plants, twelve months."""
     stages = 12
     return {
-        "config.json": config(4, 60, 200),
+        "config.json": config(4, 150, 200),
         "penalties.json": penalties([(None, 2000.0)]),
         "stages.json": {
             "policy_graph": graph(stages, 0.0),
@@ -190,7 +190,7 @@ def one_reservoir() -> Files:
             [(0, t, seasonal(95, 0.55, 1, t), seasonal(24, 0.55, 1, t)) for t in range(stages)],
         ),
         "scenarios/load_seasonal_stats.parquet": table(
-            "bus_id stage_id mean_mw std_mw", [(0, t, seasonal(150, 0.06, 0, t), 0.0) for t in range(stages)]
+            "bus_id stage_id mean_mw std_mw", [(0, t, seasonal(170, 0.06, 0, t), 0.0) for t in range(stages)]
         ),
         "scenarios/noise_openings.parquet": noise(11, 10, stages, 1),
     }
@@ -201,6 +201,7 @@ def cascade() -> Files:
     stages = 12
     shares = {"peak": 0.15, "day": 0.5, "night": 0.35}
     evaporation = {"coefficients_mm": [95.0, 90.0, 80.0, 60.0, 45.0, 35.0, 35.0, 45.0, 60.0, 75.0, 85.0, 95.0]}
+    channel = {"downstream_id": 2, "max_flow_m3s": 20.0}
     inflows = {0: (60.0, 0.5), 1: (12.0, 0.4), 2: (25.0, 0.5), 3: (18.0, 0.3), 4: (6.0, 0.2)}
     correlation = Correlation({"rain": ([0, 1, 2, 3, 4], 0.4 * np.eye(5) + 0.6)})
     return {
@@ -227,20 +228,10 @@ def cascade() -> Files:
         },
         "system/hydros.json": {
             "hydros": [
-                hydro(
-                    0,
-                    "spring",
-                    0,
-                    (0.0, 800.0),
-                    110.0,
-                    0.85,
-                    downstream=1,
-                    min_outflow=15.0,
-                    diversion={"downstream_id": 2, "max_flow_m3s": 20.0},
-                ),
-                hydro(1, "gorge", 0, (0.0, 16.0), 120.0, 0.4, downstream=3),
+                hydro(0, "spring", 0, (0.0, 800.0), 110.0, 0.85, downstream=1, min_outflow=15.0),
+                hydro(1, "gorge", 0, (0.0, 16.0), 120.0, 0.4, downstream=3, diversion=channel),
                 hydro(2, "side lake", 1, (0.0, 250.0), 60.0, 0.7, downstream=3),
-                hydro(3, "plain", 1, (0.0, 900.0), 190.0, 0.35, downstream=4, evaporation=evaporation),
+                hydro(3, "plain", 1, (0.0, 900.0), 150.0, 0.35, downstream=4, evaporation=evaporation),
                 hydro(4, "mouth", 2, (0.0, 10.0), 210.0, 0.2, min_outflow=40.0),
             ]
         },
@@ -269,8 +260,8 @@ def cascade() -> Files:
                     "bus_id": 1,
                     "source_hydro_id": 3,
                     "destination_hydro_id": 2,
-                    "consumption_mw_per_m3s": 0.55,
-                    "flow": {"min_m3s": 0.0, "max_m3s": 18.0},
+                    "consumption_mw_per_m3s": 0.72,
+                    "flow": {"min_m3s": 2.0, "max_m3s": 18.0},
                 }
             ]
         },
@@ -298,7 +289,7 @@ def cascade() -> Files:
             "bus_id stage_id mean_mw std_mw",
             [
                 (bus, t, seasonal(mean, 0.08, 0, t), 0.0)
-                for bus, mean in enumerate((30.0, 150.0, 110.0))
+                for bus, mean in enumerate((30.0, 150.0, 115.0))
                 for t in range(stages)
             ],
         ),
@@ -513,7 +504,7 @@ def four_regions() -> Files:
             ]
         },
         "constraints/generic_constraint_bounds.parquet": table(
-            "constraint_id stage_id block_id bound", [(0, stages - 1, 0, 90000.0)]
+            "constraint_id stage_id block_id bound", [(0, stages - 1, 0, 70000.0)]
         ),
         "constraints/ncs_bounds.parquet": table(
             "ncs_id stage_id available_generation_mw",
