@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find native -name '*.?pp') CMakeLists.txt
+PACKAGES := $(shell find src -name __init__.py)
 CORE_TESTS := build/core-tests
 MPICH := build/mpi/mpich
 
@@ -67,9 +68,9 @@ $(VENV)/tools: pyproject.toml tools/preflight.sh
 	$(BIN)/python tools/requirements.py | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	@touch $@
 
-# An editable install: Python files are used in place, so only native changes need a build, and CMake
-# keeps its build folder, so that compiles only what changed.
-$(VENV)/built: $(VENV)/tools $(NATIVE)
+# An editable install: Python files are used in place, so only native changes and new packages need one, and
+# CMake keeps its build folder, so that compiles only what changed.
+$(VENV)/built: $(VENV)/tools $(NATIVE) $(PACKAGES)
 	@tools/preflight.sh $(PYTHON)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --editable .

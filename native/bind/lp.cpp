@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,6 +71,8 @@ const char* name_of(Status status) {
       return "infeasible";
     case Status::unbounded:
       return "unbounded";
+    case Status::inaccurate:
+      return "inaccurate";
     default:
       return "failed";
   }
@@ -120,8 +123,8 @@ class StageBinding {
   }
 
   void trial(In<double, 2> states, In<double, 2> table, In<std::int32_t, 1> tour, In<std::int32_t, 1> firsts,
-             In<std::int32_t, 1> starts, std::int32_t iteration, Out<double, 2> values,
-             Out<double, 3> slopes) {
+             In<std::int32_t, 1> starts, std::int32_t iteration, Out<double, 2> values, Out<double, 3> slopes,
+             bool careful) {
     const std::size_t units = states.shape(0);
     check_units(states, table, starts);
     require(firsts.size() == units && values.shape(0) == units && slopes.shape(0) == units &&
@@ -130,7 +133,7 @@ class StageBinding {
             "every array has one element per unit");
     const Stage::Trial job{states.data(), table.data(),  view<std::int32_t>(tour),
                            firsts.data(), starts.data(), iteration,
-                           values.data(), slopes.data()};
+                           values.data(), slopes.data(), careful};
     run(units, [&](int worker, int unit) { stage_.trial(worker, unit, job); });
   }
 
@@ -302,6 +305,37 @@ void aggregate(In<double, 2> weights, In<double, 2> values, In<double, 3> slopes
   }
 }
 
+/// By how much each cut is above the values at the states of its round, relative to what went into that: the
+/// most, and where. In a large round a cut is compared at its own state and at the `reach` next ones.
+void exceeding(In<double, 3> cuts, In<double, 2> values, In<double, 2> states, double unit, std::size_t reach,
+               Out<double, 2> most, Out<std::int32_t, 2> where) {
+  const std::size_t units = cuts.shape(0), each = cuts.shape(1), width = states.shape(1);
+  require(values.shape(0) == units && states.shape(0) == units && most.shape(0) == units &&
+              where.shape(0) == units && values.shape(1) == each && most.shape(1) == each &&
+              where.shape(1) == each && cuts.shape(2) == width + 1,
+          "arrays of one shape");
+  for (std::size_t c = 0; c < units * each; ++c) {
+    const double* const cut = cuts.data() + c * (width + 1);
+    double worst = -HUGE_VAL;
+    for (std::size_t n = 0; n < std::min(units, reach + 1); ++n) {
+      const std::size_t u = (c / each + n) % units;
+      const double* const state = states.data() + u * width;
+      const double value = values.data()[u * each + c % each];
+      double height = cut[0], size = unit + std::fabs(cut[0]) + std::fabs(value);
+      for (std::size_t j = 0; j < width; ++j) {
+        height += cut[1 + j] * state[j];
+        size += std::fabs(cut[1 + j] * state[j]);
+      }
+      const double excess = (height - value) / size;
+      if (excess <= worst) continue;
+      worst = excess;
+      where.data()[c] = static_cast<std::int32_t>(u);
+      if (std::isnan(excess)) break;
+    }
+    most.data()[c] = worst;
+  }
+}
+
 /// The values of all cuts, as wide as `cut_width`, at all states: states x cuts.
 void evaluate(In<double, 2> cuts, In<double, 2> states, Out<double, 2> out) {
   const std::size_t count = cuts.shape(0), width = cuts.shape(1);
@@ -332,7 +366,7 @@ NB_MODULE(_lp, m) {
       .def("step", &StageBinding::step, "states"_a, "table"_a, "rows"_a, "starts"_a, "saves"_a, "iteration"_a,
            "columns"_a, "duals"_a, "costs"_a, "objectives"_a, "outgoing"_a, "column_values"_a, "row_duals"_a)
       .def("trial", &StageBinding::trial, "states"_a, "table"_a, "tour"_a, "firsts"_a, "starts"_a,
-           "iteration"_a, "values"_a, "slopes"_a)
+           "iteration"_a, "values"_a, "slopes"_a, "careful"_a = false)
       .def("add_block", &StageBinding::add_block, "block"_a)
       .def("extend_cuts", &StageBinding::extend_cuts, "families"_a)
       .def("activate", &StageBinding::activate, "active"_a)
@@ -346,6 +380,7 @@ NB_MODULE(_lp, m) {
       .def("take_statistics", &StageBinding::take_statistics)
       .def("take_failure", &StageBinding::take_failure);
   m.def("aggregate", &aggregate, "weights"_a, "values"_a, "slopes"_a, "states"_a, "cuts"_a);
+  m.def("exceeding", &exceeding, "cuts"_a, "values"_a, "states"_a, "unit"_a, "reach"_a, "most"_a, "where"_a);
   m.def("cut_width", &cut_width, "states"_a);
   m.def("evaluate", &evaluate, "cuts"_a, "states"_a, "out"_a);
 }

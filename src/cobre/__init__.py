@@ -1,10 +1,80 @@
 """Multi-process SDDP in Python, with the same bits whatever runs it.
 
-The communication layer is `cobre.comm`; the errors of the whole package are in `cobre.errors`.
+```python
+import cobre
+
+result = cobre.train("my_case", num_workers=4)
+print(result.final_lower_bound, result.termination_reason)
+```
+
+What is here is what most programs need. `cobre.sddp` is the engine for problems of your own, `cobre.comm` the
+communication layer, `cobre.errors` has the errors of the whole package.
 """
 
-from cobre.errors import CobreError
+from typing import TYPE_CHECKING, Any
+
+from cobre.errors import CobreError, IOError, SolverError, ValidationError, WorkerError  # noqa: A004
+
+if TYPE_CHECKING:
+    from cobre.case import Case as Case
+    from cobre.sddp import Policy as Policy
+    from cobre.study import CaseLoader as CaseLoader
+    from cobre.study import ProgressEvent as ProgressEvent
+    from cobre.study import RunResult as RunResult
+    from cobre.study import SimulationResult as SimulationResult
+    from cobre.study import TrainingResult as TrainingResult
+    from cobre.study import ValidationResult as ValidationResult
+    from cobre.study import WorkerInfo as WorkerInfo
+    from cobre.study import run as run
+    from cobre.study import simulate as simulate
+    from cobre.study import train as train
+    from cobre.study import validate as validate
 
 __version__ = "0.1.0"
 
-__all__ = ["CobreError", "__version__"]
+#: Where the names come from that are imported when they are first used: `cobre.comm` needs none of them.
+_LAZY = {
+    "Case": "cobre.case",
+    "CaseLoader": "cobre.study",
+    "Policy": "cobre.sddp",
+    "ProgressEvent": "cobre.study",
+    "RunResult": "cobre.study",
+    "SimulationResult": "cobre.study",
+    "TrainingResult": "cobre.study",
+    "ValidationResult": "cobre.study",
+    "WorkerInfo": "cobre.study",
+    "run": "cobre.study",
+    "simulate": "cobre.study",
+    "train": "cobre.study",
+    "validate": "cobre.study",
+}
+
+__all__ = [
+    "Case",
+    "CaseLoader",
+    "CobreError",
+    "IOError",
+    "Policy",
+    "ProgressEvent",
+    "RunResult",
+    "SimulationResult",
+    "SolverError",
+    "TrainingResult",
+    "ValidationError",
+    "ValidationResult",
+    "WorkerError",
+    "WorkerInfo",
+    "__version__",
+    "run",
+    "simulate",
+    "train",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'cobre' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_LAZY[name]), name)

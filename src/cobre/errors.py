@@ -14,10 +14,16 @@ CobreError
 │   ├── InitializationFailed   it was configured, and could not start
 │   └── MissingConfiguration   a setting is absent or malformed
 ├── WorkerError                a rank that was started here failed
-├── InvalidProblem             a multistage problem is not well formed; lists all that was found
-├── SolveError                 a linear programme has no solution, or the solver found none
-├── PolicyFileError            a policy file is damaged, foreign or of another problem
-└── CaseError                  a case folder cannot be used; lists all that was found
+├── ValidationError            what was given cannot be used
+│   ├── InvalidProblem         a multistage problem is not well formed; lists all that was found
+│   └── CaseError              a case folder cannot be used; lists all that was found
+├── SolverError                solving went wrong
+│   ├── SolveError             a linear programme has no solution, or the solver found none
+│   └── BoundError             a cut or a bound is beyond what can be
+└── IOError                    a file or a folder cannot be read or written
+    ├── PolicyFileError        a policy file is damaged, foreign or of another problem
+    ├── OutputError            results cannot be written
+    └── ResultsError           a folder is no result, not a whole one, or damaged
 ```
 
 Each error has fields for programs and says in words what happened and what to do next. All of them
@@ -34,12 +40,14 @@ __all__ = [
     "AllocationFailed",
     "BackendError",
     "BackendNotAvailable",
+    "BoundError",
     "CaseError",
     "CobreError",
     "CollectiveFailed",
     "CommError",
     "ConfigurationProblem",
     "Finding",
+    "IOError",
     "InitializationFailed",
     "InvalidBackend",
     "InvalidBufferSize",
@@ -47,14 +55,23 @@ __all__ = [
     "InvalidProblem",
     "InvalidRoot",
     "MissingConfiguration",
+    "OutputError",
     "PolicyFileError",
+    "ResultsError",
     "SolveError",
+    "SolverError",
+    "ValidationError",
     "WorkerError",
 ]
 
 
 class CobreError(Exception):
     """The base of all errors of this package."""
+
+    @property
+    def kind(self) -> str:
+        """What went wrong, as one word for programs: the name of the class, unless a class knows better."""
+        return type(self).__name__
 
 
 class CommError(CobreError):
@@ -165,12 +182,20 @@ class InvalidBackend(BackendError):
 
 
 class InitializationFailed(BackendError):
-    """The backend was configured, and could not start."""
+    """The backend was configured, and could not start.
 
-    def __init__(self, backend: str, message: str) -> None:
-        super().__init__(backend, message)
+    Its kind is ``"IncompatibleSettings"`` where the program is set up in a way that rules it out.
+    """
+
+    def __init__(self, backend: str, message: str, kind: str = "InitializationFailed") -> None:
+        super().__init__(backend, message, kind)
         self.backend = backend
         self.message = message
+
+    @property
+    def kind(self) -> str:
+        """What went wrong, as one word for programs."""
+        return str(self.args[2])
 
     def __str__(self) -> str:
         return f"backend {self.backend!r} could not start: {self.message}"
@@ -243,7 +268,27 @@ class WorkerError(CobreError):
         return f"rank {self.rank} raised {type(self.inner).__name__}: {self.inner}"
 
 
-class InvalidProblem(CobreError):
+class ValidationError(CobreError):
+    """What was given cannot be used."""
+
+
+class SolverError(CobreError):
+    """Solving went wrong."""
+
+
+class IOError(CobreError):  # noqa: A001  the name that the public interface gives it
+    """A file or a folder cannot be used: ``path`` says which, ``reason`` why and what to do."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class InvalidProblem(ValidationError):
     """A problem, or how it is to be solved, is not well formed. ``findings`` has all that is wrong."""
 
     def __init__(self, findings: Sequence[str]) -> None:
@@ -256,11 +301,12 @@ class InvalidProblem(CobreError):
         return f"this cannot be solved as it stands; {count} finding{'s'[: count != 1]}:{lines}"
 
 
-class SolveError(CobreError):
+class SolveError(SolverError):
     """A linear programme has no solution, or the solver found none.
 
     Attributes:
-        status: ``"infeasible"``, ``"unbounded"``, or what else the solver said.
+        status: ``"infeasible"``, ``"unbounded"``, ``"inaccurate"`` (called optimal, and no proof of it),
+            or what else the solver said.
         node: the name of the node whose programme it is.
         realization: the number of its realisation; None if it was none of the node's own.
         state: the incoming state, by name.
@@ -302,6 +348,9 @@ _SOLVE_ADVICE = {
         "it can leave behind (relatively complete recourse). Add a slack column with a high cost to the rows "
         "that can be missed, or bounds to the states that lead here."
     ),
+    "inaccurate": (
+        "what the solver calls optimal is not: its values and duals do not prove each other. " + _NUMERICS
+    ),
     "unbounded": (
         "the programme is unbounded. A cost has the wrong sign or a column lacks a bound; if the "
         "problem has a value bound, check that too."
@@ -309,16 +358,67 @@ _SOLVE_ADVICE = {
 }
 
 
-class PolicyFileError(CobreError):
-    """A file is not a policy that can be used here: ``path`` says which file, ``reason`` why."""
+class BoundError(SolverError):
+    """A cut or a bound is beyond what can be: nothing that is learnt from here on could be relied on.
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(path, reason)
-        self.path = path
-        self.reason = reason
+    A cut claims more than what follows is worth at a state that was visited; or the bound was better before,
+    although cuts were only added since.
+
+    Attributes:
+        iteration: in which it was noticed.
+        node: the name of the node whose cut it is; ``"root"`` for the bound.
+        claimed: what the cut or the earlier bound says.
+        found: the value, computed anew.
+        saved: the file to which a programme was saved, in MPS format: the node's, with its cuts, or the first
+            node's; None if it could not be.
+        cut: the number of the cut at its node; None for the bound.
+        born: the iteration that made the cut, 0 if it came with a policy to start from; None for the bound.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917  these are its fields
+        self,
+        iteration: int,
+        node: str,
+        claimed: float,
+        found: float,
+        saved: str | None = None,
+        cut: int | None = None,
+        born: int | None = None,
+    ) -> None:
+        super().__init__(iteration, node, claimed, found, saved, cut, born)
+        self.iteration = iteration
+        self.node = node
+        self.claimed = claimed
+        self.found = found
+        self.saved = saved
+        self.cut = cut
+        self.born = born
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"
+        what = (
+            f"the bound was {self.claimed:.8g}, and is {self.found:.8g} with more cuts than before"
+            if self.cut is None
+            else f"cut {self.cut} of node {self.node!r} says {self.claimed:.8g} where what follows is worth "
+            f"{self.found:.8g}"
+        )
+        saved = f" The programme is in {self.saved}." if self.saved else ""
+        return f"in iteration {self.iteration}, {what}. {self._advice()}{saved}"
+
+    def _advice(self) -> str:
+        if self.born == 0:
+            return (
+                "The cut came with the policy that training started from, which is of another problem or "
+                "damaged. Start without it."
+            )
+        when = f"in iteration {self.born}" if self.born else "in an earlier iteration"
+        return (
+            f"A programme was solved wrongly {when}. Resume from a checkpoint of before, or start again, in "
+            "units in which numbers lie between 1e-3 and 1e6: very different sizes are the usual cause."
+        )
+
+
+class PolicyFileError(IOError):
+    """A file is not a policy that can be used here: ``path`` says which file, ``reason`` why."""
 
 
 @dataclass(frozen=True)
@@ -351,16 +451,19 @@ class Finding:
         return f"{what}; {self.suggestion}" if self.suggestion else what
 
 
-class CaseError(CobreError):
+class CaseError(ValidationError):
     """A case folder cannot be used. ``findings`` has all that is wrong with it, not only the first.
 
-    ``folder`` is the folder as it was given.
+    ``warnings`` are doubtful, no more; ``folder`` is the folder as it was given.
     """
 
-    def __init__(self, findings: Sequence[Finding], folder: str = "the case") -> None:
-        super().__init__(tuple(findings), folder)
+    def __init__(
+        self, findings: Sequence[Finding], folder: str = "the case", warnings: Sequence[Finding] = ()
+    ) -> None:
+        super().__init__(tuple(findings), folder, tuple(warnings))
         self.findings = tuple(findings)
         self.folder = folder
+        self.warnings = tuple(warnings)
 
     def __str__(self) -> str:
         count = len(self.findings)
@@ -371,3 +474,26 @@ class CaseError(CobreError):
             indent = "    " if file else "  "
             lines += [f"{indent}- {finding}" for finding in self.findings if finding.file == file]
         return "\n".join(lines)
+
+
+class OutputError(IOError):
+    """A file or folder of results cannot be written: ``path`` says which, ``reason`` why."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} cannot be written: {self.reason}. Make room, check who may write there, or choose "
+            "another output folder; what is finished stays, and its manifest says how far the run came"
+        )
+
+
+class ResultsError(IOError):
+    """A folder cannot be read as results.
+
+    ``path`` says which file or folder, ``status`` whether it is ``"missing"``, ``"incomplete"`` (the run is
+    under way, failed or was killed) or ``"damaged"``, and ``reason`` tells the rest.
+    """
+
+    def __init__(self, path: str, status: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.args = (path, status, reason)
+        self.status = status

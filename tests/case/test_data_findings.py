@@ -17,6 +17,7 @@ from tests.case.changes import (
     LOAD_FACTORS,
     LOADS,
     OPENINGS,
+    PRODUCTION,
     STAGES,
     STATIONS,
     THERMAL_BOUNDS,
@@ -28,6 +29,34 @@ from tests.case.changes import (
 )
 
 GROUP = "profiles.default.correlation_groups.0"
+RANGE = "production_models.0.stage_ranges.0"
+PLANES = "system/fpha_hyperplanes.parquet"
+
+
+def planes(**more):
+    """A change: plant 1 has planes in stages 1 and 2, and one is given."""
+    plane = {"hydro_id": [1], "stage_id": [None], "plane_id": [0], "gamma_0": [0.0]}
+    plane |= {"gamma_v": [0.0], "gamma_q": [1.0], "gamma_s": [0.0]}
+
+    def change(files):
+        choice = files[PRODUCTION]["production_models"][0]["stage_ranges"][0]
+        choice |= {"model": "fpha", "fpha_config": {"source": "precomputed"}}
+        del choice["productivity_override"]
+        files[PLANES] = plane | more
+
+    return change
+
+
+def fitted(files):
+    """A change: planes of plant 0, whose geometry is there, are to be fitted."""
+    config = {"model": "fpha", "fpha_config": {"source": "computed"}, "start_stage_id": 0}
+    content = {"hydro_id": 0, "selection_mode": "stage_ranges", "stage_ranges": [config]}
+    files[PRODUCTION]["production_models"].append(content)
+    files[HYDROS]["hydros"][0] |= {
+        "tailrace": {"type": "polynomial", "coefficients": [5.0]},
+        "hydraulic_losses": {"type": "factor", "value": 0.0},
+        "efficiency": {"type": "constant", "value": 0.9},
+    }
 
 
 def external(files):
@@ -41,6 +70,59 @@ def external(files):
 
 #: A change, and what it must lead to: kind, file, part of the field, part of the message.
 CASES = {
+    "stage of a plane": (planes(stage_id=[9]), "reference", PLANES, "stage_id", "no stage 9"),
+    "plane that falls": (planes(gamma_v=[-1.0]), "schema", PLANES, "gamma_v", "at least 0"),
+    "planes of a stage": (planes(stage_id=[2]), "dimension", PRODUCTION, "model", "no planes"),
+    "planes and a productivity": (
+        lambda files: (planes()(files), at(PRODUCTION, f"{RANGE}.productivity_override", 1.0)(files)),
+        "dimension",
+        PRODUCTION,
+        "model",
+        "remove productivity_override",
+    ),
+    "neither": (
+        lambda files: (
+            at(HYDROS, "hydros.1.generation.model", "fpha")(files),
+            without(HYDROS, "hydros.1.generation.productivity_mw_per_m3s")(files),
+        ),
+        "dimension",
+        PRODUCTION,
+        "model",
+        "no planes",
+    ),
+    "no productivity": (
+        lambda files: (
+            at(HYDROS, "hydros.1.generation.model", "fpha")(files),
+            without(HYDROS, "hydros.1.generation.productivity_mw_per_m3s")(files),
+            without(PRODUCTION, f"{RANGE}.productivity_override")(files),
+            at(PRODUCTION, f"{RANGE}.start_stage_id", 0)(files),
+        ),
+        "dimension",
+        PRODUCTION,
+        "model",
+        "no productivity",
+    ),
+    "planes without an efficiency": (
+        lambda files: (fitted(files), without(HYDROS, "hydros.0.efficiency")(files)),
+        "dimension",
+        PRODUCTION,
+        "model",
+        "without efficiency",
+    ),
+    "planes without a geometry": (
+        lambda files: (fitted(files), no_last_row(GEOMETRY)(files), no_last_row(GEOMETRY)(files)),
+        "dimension",
+        PRODUCTION,
+        "model",
+        "two points",
+    ),
+    "planes of a plant without a fall": (
+        lambda files: (fitted(files), at(HYDROS, "hydros.0.tailrace.coefficients", [99.0])(files)),
+        "dimension",
+        PRODUCTION,
+        "model",
+        "no power",
+    ),
     "bus of a plant": (at(HYDROS, "hydros.0.bus_id", 9), "reference", HYDROS, "bus_id", "no bus 9"),
     "downstream": (
         at(HYDROS, "hydros.1.downstream_id", 9),
@@ -126,6 +208,13 @@ CASES = {
         at(LOAD_FACTORS, "load_factors.0.block_factors.0.block_id", 2),
         "dimension",
         LOAD_FACTORS,
+        "block_id",
+        "no block 2",
+    ),
+    "no block of a plant": (
+        at(THERMAL_BOUNDS, "block_id", [2]),
+        "dimension",
+        THERMAL_BOUNDS,
         "block_id",
         "no block 2",
     ),

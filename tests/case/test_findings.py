@@ -12,6 +12,7 @@ from tests.case.changes import (
     BUSES,
     CONFIG,
     CORRELATION,
+    HYDRO_BOUNDS,
     HYDROS,
     INITIAL,
     LINES,
@@ -27,8 +28,33 @@ from tests.case.changes import (
 )
 from tests.case.valid_case import valid
 
+
+def filled(**filling):
+    """A change after which a reservoir is filled up to 10 hm³ in the first stage."""
+
+    def change(files):
+        files[HYDROS]["hydros"][1] |= {"entry_stage_id": 1, "filling": {"start_stage_id": 0} | filling}
+        files[INITIAL]["filling_storage"] = [files[INITIAL]["storage"].pop()]
+        files[INITIAL]["filling_storage"][0]["value_hm3"] = 5.0
+
+    return change
+
+
 #: A change, and the warning that it must lead to.
 DOUBTS = {
+    "too little to fill": (filled(filling_inflow_m3s=0.1), "meaning", HYDROS, "5 are missing"),
+    "filled before": (
+        lambda files: (filled()(files), at(INITIAL, "filling_storage.0.value_hm3", 20.0)(files)),
+        "meaning",
+        INITIAL,
+        "above 10",
+    ),
+    "kept for nothing": (
+        at(HYDRO_BOUNDS, "filling_inflow_m3s", [None, 3.0]),
+        "meaning",
+        HYDRO_BOUNDS,
+        "no effect in stage 2",
+    ),
     "a file beside": (content("notes.json", "{}"), "unknown_file", "notes.json", ""),
     "no storage": (without(INITIAL, "storage.1"), "dimension", INITIAL, "taken to be 0"),
     "full": (at(INITIAL, "storage.1.value_hm3", 200.0), "meaning", INITIAL, "not between 10 and 110"),

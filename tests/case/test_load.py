@@ -77,8 +77,8 @@ def test_a_line_before_its_entry_has_no_capacity(loaded):
 
 def test_bounds_of_a_stage_replace_those_of_the_plant(loaded):
     thermal, second = loaded.system.thermals[0], loaded.system.hydros[1]
-    assert thermal.min_mw.tolist() == [0.0, 5.0, 0.0]
-    assert thermal.max_mw.tolist() == [80.0, 80.0, 80.0]
+    assert [blocks.tolist() for blocks in thermal.min_mw] == [[0.0, 0.0], [5.0, 5.0], [0.0, 0.0]]
+    assert [blocks.tolist() for blocks in thermal.max_mw] == [[80.0, 80.0]] * 3
     assert second.max_storage_hm3.tolist() == [100.0, 110.0, 110.0]
     assert second.withdrawal_m3s.tolist() == [0.0, 0.0, 1.5]
     assert second.max_outflow_m3s.tolist() == [np.inf] * 3

@@ -36,6 +36,27 @@ CASES = {
         "diversion",
         "to itself",
     ),
+    "filling without an end": (
+        at(HYDROS, "hydros.0.filling", {"start_stage_id": 0}),
+        "meaning",
+        HYDROS,
+        "filling.start_stage_id",
+        "entry_stage_id is missing",
+    ),
+    "filling after the entry": (
+        lambda files: files[HYDROS]["hydros"][0].update(entry_stage_id=1, filling={"start_stage_id": 1}),
+        "meaning",
+        HYDROS,
+        "filling.start_stage_id",
+        "enters in stage 1",
+    ),
+    "filled without a filling": (
+        at(INITIAL, "filling_storage.0", {"hydro_id": 1, "value_hm3": 1.0}),
+        "meaning",
+        INITIAL,
+        "filling_storage",
+        "has no filling",
+    ),
     "min above max": (
         at(HYDROS, "hydros.0.reservoir.min_storage_hm3", 200.0),
         "meaning",

@@ -240,3 +240,17 @@ def prints_until_asked(comm, path):
     comm.barrier()
     while True:
         sys.stdout.write("again\n")
+
+
+def save_slowly(comm, path, seconds):
+    """Take a while, on rank 0, to put work away when asked to end."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        Path(f"{path}.{comm.rank}").touch()
+        time.sleep(60)
+    except KeyboardInterrupt:
+        if comm.rank == 0:
+            Path(f"{path}.saving").touch()
+            time.sleep(seconds)
+            Path(f"{path}.saved").touch()
+        raise

@@ -196,3 +196,29 @@ def test_ranks_die_with_a_parent_that_dies_while_they_start(start, marked):
     process.kill()
     process.wait()
     eventually(lambda: marked() == [], within_s=1)
+
+
+PATIENT = """
+    from cobre.comm import run_ranks
+    from tests.comm import rank_bodies
+    run_ranks(rank_bodies.save_slowly, 3, backend="socket", args=("here", {seconds}), patience_s=30.0)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ranks_have_the_time_to_save_that_was_given_to_them(number, start, tmp_path):
+    process = start(PATIENT.format(seconds=1.5))
+    eventually(begun(tmp_path))
+    os.killpg(process.pid, number)
+    assert output_of(process)[0] == -number
+    assert (tmp_path / "here.saved").exists()
+
+
+def test_with_patience_too_a_second_ctrl_c_ends_at_once(start, tmp_path):
+    process = start(PATIENT.format(seconds=60))
+    eventually(begun(tmp_path))
+    process.send_signal(signal.SIGINT)
+    eventually((tmp_path / "here.saving").exists)
+    process.send_signal(signal.SIGINT)
+    assert output_of(process)[0] == -signal.SIGINT
+    assert not (tmp_path / "here.saved").exists()

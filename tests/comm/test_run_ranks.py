@@ -181,8 +181,9 @@ def test_fork_is_refused_with_the_reason(nothing_starts):
     before = multiprocessing.get_start_method(allow_none=True)
     multiprocessing.set_start_method("fork", force=True)
     try:
-        with pytest.raises(InitializationFailed, match=r"set_start_method\('spawn', force=True\)"):
+        with pytest.raises(InitializationFailed, match=r"set_start_method\('spawn', force=True\)") as caught:
             run_ranks(rank_bodies.who, 2, backend="socket")
+        assert caught.value.kind == "IncompatibleSettings"
     finally:
         multiprocessing.set_start_method(before, force=True)
 

@@ -24,7 +24,7 @@ def small_case(
     for name in ("outflow_violation_below", "outflow_violation_above", "generation_violation_below"):
         penalty[f"{name}_cost"] = 1e5
     penalty |= {"evaporation_violation_cost": 1e5, "water_withdrawal_violation_cost": 1e5}
-    dates = [f"2024-{month:02}-01" for month in range(1, stages + 2)]
+    dates = [f"{2024 + month // 12}-{month % 12 + 1:02}-01" for month in range(stages + 1)]
     files = {
         "config.json": {
             "training": {
@@ -116,3 +116,14 @@ def hydro(number, inflow, *, most_hm3=1000.0, turbines=200.0, productivity=1.0, 
         },
         "inflow": inflow,
     }
+
+
+def given(name, content):
+    """A change that adds a file."""
+    return lambda files: files.update({name: content})
+
+
+def two_blocks(files):
+    """A change that cuts all stages into two halves."""
+    for stage in files["stages.json"]["stages"]:
+        stage["blocks"] = [{"id": k, "name": str(k), "hours": HOURS / 2} for k in range(2)]

@@ -4,7 +4,7 @@ import pytest
 
 from cobre.sddp import simulate
 from cobre.study import Study
-from tests.hydrothermal.small_cases import HOURS, VOLUME, hydro, small_case, thermal
+from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal
 
 
 def trained(folder):
@@ -71,11 +71,6 @@ def test_water_and_power_balance_in_a_simulation(tmp_path):
             assert change == pytest.approx(VOLUME * (arrives - out[i]), abs=1e-6)
         made = row["turbined:0:0"] + row["turbined:1:0"] + row["thermal:0:0"] - row["excess:0:0"]
         assert made + row["deficit:0:0:0"] + row["deficit:0:1:0"] == pytest.approx(100.0, abs=1e-6)
-
-
-def given(name, content):
-    """A change that adds a file."""
-    return lambda files: files.update({name: content})
 
 
 def test_an_inflow_remembers_the_one_before(tmp_path):

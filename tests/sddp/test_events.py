@@ -25,7 +25,7 @@ def started(limit=3, first=1):
 
 def iteration(number, seconds, bound=100.0):
     estimate = Estimate(110.0, 10.0, 4)
-    return IterationFinished(number, bound, estimate, 8, 8 * number, 96, 1000, 0, 0.1, 0.2, 0.0, seconds)
+    return IterationFinished(number, bound, estimate, 8, 8 * number, 100, 96, 1000, 0, 0.1, 0.2, 0.0, seconds)
 
 
 FINISHED = TrainingFinished("the limit of 3 iterations", 3, 100.0, Estimate(110.0, 10.0, 4), 1.5)

@@ -272,6 +272,20 @@ def test_ctrl_c_ends_a_run_and_keeps_what_was_finished(  # noqa: PLR0917  what i
     check("lml1 multi", run("lml1 multi", reached + 2, resume=path), reached + 2)
 
 
+def test_sigterm_ends_a_run_and_keeps_what_was_finished(start_process, tmp_path, monkeypatch, marked):
+    """As a scheduler ends a job: the launching process alone hears of it."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+    path = tmp_path / "checkpoint"
+    script = start_process(sys.executable, "-m", "tests.sddp.interrupted", "plain", str(path), "shm", "2")
+    seen = [int(script.stdout.readline()) for _ in range(3)][-1]
+    script.send_signal(signal.SIGTERM)
+    code, out, err = output_of(script)
+    seen = max([seen, *map(int, out.split())])
+    assert code == -signal.SIGTERM, err
+    assert marked() == []
+    assert Policy.load(path).iterations in (seen, seen + 1), err
+
+
 #: Where an interruption strikes, and at which calls of it.
 PLACES = [
     (InSample, "sample", (1, 3, 4)),

@@ -58,6 +58,7 @@ void DenseSolver::reserve_rows(std::size_t rows) {
 void DenseSolver::forget() {
   has_inverse_ = has_duals_ = has_basis_ = false;
   where_.clear();
+  asked_ = 0;
 }
 
 void DenseSolver::start_from(const Basis& basis) {
@@ -439,7 +440,7 @@ bool DenseSolver::iterate() {
 }
 
 Status DenseSolver::solve() {
-  iterations_ = 0;
+  iterations_ = asked_ = 0;
   needed_more_ = has_basis_ = false;
   if (where_.empty()) begin_from_rows();
   x_.resize(variables());
@@ -454,6 +455,11 @@ Status DenseSolver::solve() {
   for (std::size_t j = 0; j < columns_; ++j) objective_ += cost_[j] * x_[j];
   has_basis_ = true;
   return Status::optimal;
+}
+
+Status DenseSolver::solve_otherwise() {
+  iterations_ = 0;
+  return ask_highs();
 }
 
 /// The programme as it is now, to the general solver, from scratch; then on from its basis.
@@ -476,11 +482,14 @@ Status DenseSolver::ask_highs() {
     now.starts.push_back(static_cast<int>(now.indices.size()));
   }
   HighsSolver highs(now);
-  const Status status = highs.solve();
+  Status status = highs.solve();
+  const int refused = asked_;  // of its answers so far
+  for (int i = 0; i < refused && status == Status::optimal; ++i) status = highs.solve_otherwise();
   iterations_ += highs.iterations();
   needed_more_ = highs.needed_more();
   words_ = highs.words();
   forget();
+  asked_ = refused + 1;
   if (status != Status::optimal) return status;
   x_.assign(highs.values().begin(), highs.values().end());
   d_.assign(highs.reduced_costs().begin(), highs.reduced_costs().end());

@@ -33,6 +33,7 @@ class DenseSolver final : public Solver {
   void drop_rows_from(int first) override;
 
   Status solve() override;
+  Status solve_otherwise() override;
   [[nodiscard]] bool needed_more() const override { return needed_more_; }
   [[nodiscard]] bool must_load() const override { return false; }
 
@@ -94,6 +95,7 @@ class DenseSolver final : public Solver {
   std::vector<std::size_t> flips_;
   bool has_inverse_ = false, has_duals_ = false;
   int updates_ = 0, iterations_ = 0;
+  int asked_ = 0;  // how often HiGHS was, for one answer
   double objective_ = 0;
   bool needed_more_ = false, has_basis_ = false;
   std::string words_;

@@ -82,7 +82,10 @@ void HighsSolver::load() {
   spoiled_ = false;
 }
 
-void HighsSolver::forget() { highs_->clearSolver(); }
+void HighsSolver::forget() {
+  highs_->clearSolver();
+  tried_ = 0;
+}
 
 void HighsSolver::start_from(const Basis& basis) {
   if (basis.columns.empty()) return;
@@ -154,16 +157,27 @@ Status HighsSolver::run() {
 }
 
 Status HighsSolver::solve() {
+  iterations_ = tried_ = 0;
+  const Status status = run();
+  return status == Status::optimal ? status : try_others(status);
+}
+
+Status HighsSolver::solve_otherwise() {
   iterations_ = 0;
-  Status verdict = run();
-  if (verdict == Status::optimal) return verdict;
+  words_ = "inaccurate";
+  return try_others(Status::inaccurate);
+}
+
+Status HighsSolver::try_others(Status verdict) {
   spoiled_ = true;
-  for (int other = 0; other < other_means; ++other) {
-    set_other_means(*highs_, other);
-    forget();
+  while (tried_ < other_means && verdict != Status::optimal) {
+    for (int means = 0; means <= tried_; ++means) set_other_means(*highs_, means);
+    ++tried_;
+    highs_->clearSolver();
     const Status status = run();
-    if (status == Status::optimal || verdict == Status::failed) verdict = status;
-    if (status == Status::optimal) break;
+    const bool says_more =
+        verdict == Status::failed || (verdict == Status::inaccurate && status != Status::failed);
+    if (status == Status::optimal || says_more) verdict = status;
   }
   set_usual_options(*highs_);
   return verdict;

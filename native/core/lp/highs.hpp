@@ -30,6 +30,7 @@ class HighsSolver final : public Solver {
 
   /// By other means if the usual ones fail: a clean basis, scaling, presolve, an interior point.
   Status solve() override;
+  Status solve_otherwise() override;
   [[nodiscard]] bool needed_more() const override { return spoiled_; }
   [[nodiscard]] bool must_load() const override { return spoiled_; }  // scaling and presolve leave traces
 
@@ -43,10 +44,12 @@ class HighsSolver final : public Solver {
 
  private:
   Status run();
+  Status try_others(Status verdict);
 
   const Program& program_;
   std::unique_ptr<Highs> highs_;
   int iterations_ = 0;  // of the last solve
+  int tried_ = 0;       // of the other means
   bool spoiled_ = false;
   std::string words_;
 };

@@ -27,7 +27,8 @@ struct Basis {
   std::vector<std::uint8_t> columns, rows;
 };
 
-enum class Status : std::uint8_t { optimal, infeasible, unbounded, failed };
+/// `inaccurate`: called optimal by all means, and believed of none.
+enum class Status : std::uint8_t { optimal, infeasible, unbounded, failed, inaccurate };
 
 class Solver {
  public:
@@ -53,6 +54,9 @@ class Solver {
   virtual void drop_rows_from(int first) = 0;
 
   virtual Status solve() = 0;
+  /// Once more by the next of other means, the first of them from scratch, because what the last one called
+  /// optimal is not. `inaccurate` when none is left. `solve` and `forget` begin with the first again.
+  virtual Status solve_otherwise() = 0;
   /// Whether the last solve needed more than the usual way. If `must_load`, the programme must be loaded
   /// again before anything else is solved.
   [[nodiscard]] virtual bool needed_more() const = 0;

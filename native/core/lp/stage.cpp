@@ -40,6 +40,7 @@ bool is_column_target(Target target) {
 /// Whose own inverse of the basis is small enough to be kept whole, and where a dual simplex always finds a
 /// dual feasible basis to begin with, because no cost and no coefficient changes.
 std::unique_ptr<Solver> make_solver(const Program& program, const Shape& shape) {
+  if (shape.make_solver) return shape.make_solver(program);
   const bool steady = std::none_of(shape.places.begin(), shape.places.end(), [](const Place& place) {
     return place.target == Target::cost || place.target == Target::coefficient;
   });
@@ -94,7 +95,7 @@ Instance& Stage::instance(int worker) {
 
 Instance::Instance(Stage& stage)
     : stage_(stage),
-      solver_(make_solver(stage.program_, stage.shape_)),
+      solver_(stage.program_, make_solver(stage.program_, stage.shape_)),
       in_values_(stage.shape_.in_columns.size()),
       lower_(stage.program_.column_lower),
       upper_(stage.program_.column_upper),
@@ -106,9 +107,9 @@ Instance::Instance(Stage& stage)
 
 void Instance::begin(const double* state, const Start* start) {
   if (solver_->must_load() || stage_.changes_matrix_) {
-    solver_->load();  // an entry that was 0 comes back at another place in its column: other bits
+    solver_.load();  // an entry that was 0 comes back at another place in its column: other bits
   } else {
-    solver_->drop_rows_from(stage_.program_.rows);
+    solver_.drop_rows_from(stage_.program_.rows);
   }
   working_.clear();
   carries_.assign(stage_.cuts.count(), 0);
@@ -117,7 +118,7 @@ void Instance::begin(const double* state, const Start* start) {
   for (std::size_t i = 0; i < in_values_.size(); ++i) {
     in_values_[i] = state[shape.in_states[i]] / shape.column_scale[at(shape.in_columns[i])];
   }
-  solver_->set_column_bounds(shape.in_columns, in_values_.data(), in_values_.data());
+  solver_.set_column_bounds(shape.in_columns, in_values_.data(), in_values_.data());
   if (start != nullptr) add(start->cuts);
   solver_->forget();
   if (start != nullptr) solver_->start_from(start->basis);
@@ -129,8 +130,8 @@ void Instance::restore() {
   working_.clear();
   std::fill(carries_.begin(), carries_.end(), 0);
   std::fill(carries_mixture_.begin(), carries_mixture_.end(), 0);
-  solver_->load();
-  solver_->set_column_bounds(stage_.shape_.in_columns, in_values_.data(), in_values_.data());
+  solver_.load();
+  solver_.set_column_bounds(stage_.shape_.in_columns, in_values_.data(), in_values_.data());
   add(working);
 }
 
@@ -163,7 +164,7 @@ void Instance::apply(const double* noise) {
         cost_[at(column)] = noise[w] * c * shape.cost_scale;
         break;
       case Target::coefficient:
-        solver_->set_coefficient(row, column, noise[w] * r * c);
+        solver_.set_coefficient(row, column, noise[w] * r * c);
         break;
     }
   }
@@ -174,12 +175,12 @@ void Instance::apply(const double* noise) {
   };
   gather(stage_.noisy_rows_, row_lower_, buffer_lower_);
   gather(stage_.noisy_rows_, row_upper_, buffer_upper_);
-  solver_->set_row_bounds(stage_.noisy_rows_, buffer_lower_.data(), buffer_upper_.data());
+  solver_.set_row_bounds(stage_.noisy_rows_, buffer_lower_.data(), buffer_upper_.data());
   gather(stage_.noisy_columns_, lower_, buffer_lower_);
   gather(stage_.noisy_columns_, upper_, buffer_upper_);
-  solver_->set_column_bounds(stage_.noisy_columns_, buffer_lower_.data(), buffer_upper_.data());
+  solver_.set_column_bounds(stage_.noisy_columns_, buffer_lower_.data(), buffer_upper_.data());
   gather(stage_.noisy_costs_, cost_, buffer_lower_);
-  solver_->set_costs(stage_.noisy_costs_, buffer_lower_.data());
+  solver_.set_costs(stage_.noisy_costs_, buffer_lower_.data());
 }
 
 void Instance::add(std::span<const std::int32_t> cuts) {
@@ -214,7 +215,7 @@ void Instance::add(std::span<const std::int32_t> cuts) {
     }
     working_.push_back(cut);
   }
-  solver_->add_rows(lower, starts, columns, numbers);
+  solver_.add_rows(lower, starts, columns, numbers);
 }
 
 bool Instance::add_violated() {
@@ -265,23 +266,32 @@ bool Instance::add_violated() {
   return true;
 }
 
-Status Instance::solve(const double* noise, std::int32_t iteration) {
+Status Instance::solve(const double* noise, std::int32_t iteration, Purpose purpose) {
+  const bool careful = purpose == Purpose::second_opinion;
   if (solver_->must_load()) restore();
   apply(noise);
   ++statistics.solves;
+  bool otherwise = careful;
   while (true) {
     const std::int64_t begun = now_ns();
-    const Status status = solver_->solve();
+    const Status status = otherwise ? solver_->solve_otherwise() : solver_->solve();
     statistics.run_ns += now_ns() - begun;
     ++statistics.rounds;
     statistics.iterations += solver_->iterations();
-    if (solver_->needed_more()) ++statistics.retries;
+    if (solver_->needed_more() || otherwise) ++statistics.retries;
     if (status != Status::optimal) return status;
     const bool spoiled = solver_->must_load();
-    if (!add_violated()) break;
-    if (spoiled) {
-      restore();
-      apply(noise);
+    if (add_violated()) {
+      otherwise = careful;
+      if (spoiled) {
+        restore();
+        apply(noise);
+      }
+      if (careful) solver_->forget();
+    } else if (solver_.duals_prove() && (purpose != Purpose::decision || solver_.values_prove())) {
+      break;
+    } else {
+      otherwise = true;  // a cut that rests on this could be too high, and no later one would mend that
     }
   }
   if (iteration >= 0) mark_tight(iteration);
@@ -362,7 +372,8 @@ void Stage::step(int worker, int unit, const Step& step) {
   const auto states = at(shape_.states);
   const int row = step.rows[u];
   instance.begin(step.states + u * states, step.starts[u] < 0 ? nullptr : &slots[at(step.starts[u])]);
-  const Status status = instance.solve(step.table + at(row) * shape_.places.size(), step.iteration);
+  const Status status =
+      instance.solve(step.table + at(row) * shape_.places.size(), step.iteration, Purpose::decision);
   if (status != Status::optimal) {
     Failure& failure = failures_[at(worker)];
     if (failure.unit < 0 || unit < failure.unit) failure = {unit, row, status, instance.words()};
@@ -390,7 +401,9 @@ void Stage::trial(int worker, int unit, const Trial& trial) {
   instance.begin(trial.states + u * states, trial.starts[u] < 0 ? nullptr : &slots[at(trial.starts[u])]);
   for (std::size_t i = 0; i < count; ++i) {
     const std::int32_t row = trial.tour[(at(trial.firsts[u]) + i) % count];
-    const Status status = instance.solve(trial.table + at(row) * shape_.places.size(), trial.iteration);
+    if (trial.careful) instance.begin(trial.states + u * states, nullptr);
+    const Status status = instance.solve(trial.table + at(row) * shape_.places.size(), trial.iteration,
+                                         trial.careful ? Purpose::second_opinion : Purpose::cut);
     if (status != Status::optimal) {
       Failure& failure = failures_[at(worker)];
       if (failure.unit < 0 || unit < failure.unit) failure = {unit, row, status, instance.words()};

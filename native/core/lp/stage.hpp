@@ -7,12 +7,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/lp/cuts.hpp"
+#include "core/lp/proof.hpp"
 #include "core/lp/solver.hpp"
 
 namespace cobre::lp {
@@ -49,6 +51,8 @@ struct Shape {
   int families = 1;
   /// Whether small programmes may have a solver of their own; else HiGHS solves all.
   bool dense = true;
+  /// Makes another solver than these, where given: for tests.
+  std::function<std::unique_ptr<Solver>(const Program&)> make_solver;
 };
 
 /// Where a solve begins: the cuts in the programme and the basis. Cuts below 0 are mixtures: -1 is the first.
@@ -73,13 +77,19 @@ struct Failure {
 
 class Stage;
 
+/// What a solve is for: a cut rests on its duals, a decision on its values too. A second opinion is a cut
+/// from scratch, by the general solver.
+enum class Purpose : std::uint8_t { decision, cut, second_opinion };
+
 /// One programme in one thread's hands.
 class Instance {
  public:
   explicit Instance(Stage& stage);
 
   void begin(const double* state, const Start* start);
-  Status solve(const double* noise, std::int32_t iteration);
+  /// Cuts that were not in the programme and are violated come into it. What the solver calls optimal counts
+  /// if it proves to be; if not, other means are tried.
+  Status solve(const double* noise, std::int32_t iteration, Purpose purpose);
 
   [[nodiscard]] double objective() const;
   [[nodiscard]] double stage_cost() const;
@@ -101,7 +111,7 @@ class Instance {
   void mark_tight(std::int32_t iteration) const;
 
   Stage& stage_;
-  std::unique_ptr<Solver> solver_;
+  ProvedSolver solver_;
   std::vector<double> in_values_;             // scaled
   std::vector<double> lower_, upper_, cost_;  // of all columns, as they are now
   std::vector<double> row_lower_, row_upper_;
@@ -143,8 +153,9 @@ class Stage {
     const std::int32_t* firsts;          // per unit, the position in the tour to begin with
     const std::int32_t* starts;
     std::int32_t iteration;
-    double* values;  // out: units x realisations
-    double* slopes;  // out: units x realisations x states
+    double* values;        // out: units x realisations
+    double* slopes;        // out: units x realisations x states
+    bool careful = false;  // each realisation from scratch, by the general solver
   };
   void trial(int worker, int unit, const Trial& trial);
 

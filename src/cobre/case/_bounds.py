@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cobre.case._raw import Raw
-from cobre.case._series import Overrides, Series, Timeline
+from cobre.case._series import BlockSeries, Overrides, Series, Timeline
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class BoundsOf:
     own: Callable[[Any], dict[str, float]]
     #: Columns that must not cross.
     pairs: tuple[tuple[str, str], ...]
+    #: Whether the table may have rows for single blocks.
+    blocks: bool = False
 
 
 def _hydro(hydro: Any) -> dict[str, float]:
@@ -38,6 +40,7 @@ def _hydro(hydro: Any) -> dict[str, float]:
         "max_generation_mw": hydro.generation.max_generation_mw,
         "max_diversion_m3s": hydro.diversion.max_flow_m3s if hydro.diversion else 0.0,
         "water_withdrawal_m3s": 0.0,
+        "filling_inflow_m3s": hydro.filling.filling_inflow_m3s if hydro.filling else 0.0,
     }
 
 
@@ -64,6 +67,7 @@ BOUNDS = (
             "cost_per_mwh": plant.cost_per_mwh,
         },
         (("min_generation_mw", "max_generation_mw"),),
+        blocks=True,
     ),
     BoundsOf(
         "lines",
@@ -126,11 +130,29 @@ class Bounds:
         here = self.timeline.in_service(entity)
         return {column: np.where(here, values, 0.0) for column, values in self.of(kind, entity).items()}
 
+    def by_block(self, kind: str, entity: Any) -> dict[str, BlockSeries]:
+        """The bounds of an entity by block, whether it is in service or not."""
+        entry, overrides = self._by_kind[kind]
+        own = entry.own(entity).items()
+        return {column: overrides.by_block(entity.id, column, value) for column, value in own}
+
     def crossed(self) -> Iterator[tuple[BoundsOf, Any, str, str, Series, Series]]:
         """Entities with a lower bound above the upper one in some stage."""
         for entry in BOUNDS:
             for entity in getattr(self.raw, entry.kind):
                 bounds = self.of(entry.kind, entity) if entry.pairs else {}
+                by_block = self.by_block(entry.kind, entity) if entry.blocks else {}
                 for low, high in entry.pairs:
-                    if np.any(bounds[low] > bounds[high]):
-                        yield entry, entity, low, high, bounds[low], bounds[high]
+                    lower, upper = bounds[low], bounds[high]
+                    if entry.blocks:
+                        lower, upper = _worst(by_block[low], by_block[high])
+                    if np.any(lower > upper):
+                        yield entry, entity, low, high, lower, upper
+
+
+def _worst(lower: BlockSeries, upper: BlockSeries) -> tuple[Series, Series]:
+    """By stage, the bounds of the block in which they cross most."""
+    pairs = list(zip(lower, upper, strict=True))
+    blocks = [int(np.argmax(low - high)) for low, high in pairs]
+    found = [(low[k], high[k]) for (low, high), k in zip(pairs, blocks, strict=True)]
+    return np.array([low for low, _ in found]), np.array([high for _, high in found])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cobre.case import _dimensions, _meaning, _meaning_in_time, _references, _unsupported
+from cobre.case import _boundary, _dimensions, _meaning, _meaning_in_time, _references, _unsupported
 from cobre.case._config import Config
+from cobre.case._documents import merged
 from cobre.case._inflows import Inflows
 from cobre.case._layout import DOCUMENTS
 from cobre.case._noise import Scenarios, check_external, resolve_scenarios
@@ -16,8 +18,9 @@ from cobre.case._raw import Raw, read
 from cobre.case._report import Report
 from cobre.case._resolve import Resolver
 from cobre.case._series import Timeline
+from cobre.case._turbines import Turbines
 from cobre.errors import CaseError, Finding
-from cobre.system import System
+from cobre.system import Bus, Hydro, Line, System, Thermal
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,7 @@ class Case:
         config: how to solve it.
         scenarios: what is random, beyond the statistics in the system.
         warnings: what should be looked at, though it does not forbid the use of the case.
+        settings: what was given in place of settings in ``config.json``.
     """
 
     folder: Path
@@ -37,12 +41,51 @@ class Case:
     config: Config
     scenarios: Scenarios
     warnings: tuple[Finding, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def stages(self) -> int:
+        """How many stages there are."""
+        return len(self.system.stages)
+
+    @property
+    def buses(self) -> tuple[Bus, ...]:
+        """All buses, by id; so are the others."""
+        return self.system.buses
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """All lines."""
+        return self.system.lines
+
+    @property
+    def hydros(self) -> tuple[Hydro, ...]:
+        """All hydro plants."""
+        return self.system.hydros
+
+    @property
+    def thermals(self) -> tuple[Thermal, ...]:
+        """All thermal plants."""
+        return self.system.thermals
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Case:
+        """Return the case with other settings than its ``config.json`` has; the folder is read again.
+
+        Raises:
+            CaseError: it cannot be used so.
+        """
+        return load(self.folder, merged(self.settings, settings)) if settings else self
 
 
-def load(folder: str | os.PathLike[str]) -> Case:
+def load(folder: str | os.PathLike[str], settings: Mapping[str, Any] | None = None) -> Case:
     """Read a case folder in the format of Cobre 0.5.
 
     The order in which the files name their entities changes nothing.
+
+    Args:
+        folder: where it is.
+        settings: to be used in place of those in ``config.json``, by the same names:
+            ``{"training": {"forward_passes": 20}}`` changes that one and leaves the others as they are.
 
     Raises:
         CaseError: it cannot be used; ``findings`` has everything that is wrong, from missing files to numbers
@@ -50,14 +93,20 @@ def load(folder: str | os.PathLike[str]) -> Case:
     """
     path = Path(folder)
     report = Report()
-    raw = read(path, report)
+    raw = read(path, report, settings)
     timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
     _check(raw, timeline, report)
+    boundary = raw.config.policy.boundary if raw.config else None
+    policy = _boundary.read(path, boundary, report) if boundary else None
     if report.errors or raw.config is None or raw.penalties is None or raw.stages is None or timeline is None:
-        raise CaseError(report.errors, str(folder))
+        raise CaseError(report.errors, str(folder), report.warnings)
     system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline).system()
+    if boundary and policy:
+        system = replace(system, future=_boundary.resolve(policy, boundary, system, report))
+    if report.errors:
+        raise CaseError(report.errors, str(folder), report.warnings)
     scenarios = resolve_scenarios(raw, raw.config, timeline)
-    return Case(path, system, raw.config, scenarios, tuple(report.warnings))
+    return Case(path, system, raw.config, scenarios, tuple(report.warnings), dict(settings or {}))
 
 
 def _check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
@@ -66,9 +115,10 @@ def _check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
         _dimensions.check(raw, timeline, report)
         check_external(raw, timeline, report)
         Inflows(raw, raw.stages, timeline).check(report)
+        Turbines(raw, timeline).check(report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
-    _unsupported.check(raw, timeline, report)
+    _unsupported.check(raw, report)
 
 
 def schemas() -> dict[str, dict[str, Any]]:

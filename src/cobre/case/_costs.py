@@ -18,8 +18,10 @@ from cobre.system import HydroPenalties
 #: The fields of a hydro plant's penalties, and the names that each may have, the more particular first.
 _NAMES = {
     "spillage": ("spillage_cost",),
+    "turbined": ("fpha_turbined_cost",),
     "diversion": ("diversion_cost",),
     "storage_below_per_hm3": ("storage_violation_below_cost",),
+    "filling_below_per_hm3": ("filling_target_violation_cost",),
     "turbined_below": ("turbined_violation_below_cost",),
     "outflow_below": ("outflow_violation_below_cost",),
     "outflow_above": ("outflow_violation_above_cost",),

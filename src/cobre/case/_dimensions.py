@@ -8,6 +8,7 @@ import numpy as np
 
 from cobre.case import _expressions
 from cobre.case._constraints import ExchangeFactor, ExchangeFactors
+from cobre.case._filling import exists
 from cobre.case._noise import noise_entities
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
@@ -20,6 +21,7 @@ COEFFICIENTS = "scenarios/inflow_ar_coefficients.parquet"
 LOADS = "scenarios/load_seasonal_stats.parquet"
 SOURCES = "scenarios/non_controllable_stats.parquet"
 OPENINGS = "scenarios/noise_openings.parquet"
+THERMALS = "constraints/thermal_bounds.parquet"
 GENERIC = "constraints/generic_constraint_bounds.parquet"
 
 
@@ -29,6 +31,7 @@ def check(raw: Raw, timeline: Timeline, report: Report) -> None:
     _check_statistics(raw, timeline, report)
     _check_coefficients(raw, report)
     _check_factors(raw, timeline, report)
+    _check_thermal_blocks(raw, timeline, report)
     _check_generic_blocks(raw, timeline, report)
     _check_openings(raw, timeline, report)
     _check_correlation(raw, report)
@@ -44,7 +47,7 @@ def _check_blocks(timeline: Timeline, report: Report) -> None:
 
 
 def _check_statistics(raw: Raw, timeline: Timeline, report: Report) -> None:
-    hydros = [(hydro.id, timeline.in_service(hydro)) for hydro in raw.hydros]
+    hydros = [(hydro.id, exists(hydro, timeline)) for hydro in raw.hydros]
     if raw.hydros and INFLOWS not in raw.tables:
         report.error("missing_file", INFLOWS, "hydro plants need the statistics of their inflows")
     always = np.ones(len(timeline), dtype=bool)
@@ -134,6 +137,19 @@ def _check_factors(raw: Raw, timeline: Timeline, report: Report) -> None:
                 report.error("dimension", file, message, entity=where, field="block_id", value=block)
         if len(set(ids)) < len(ids):
             report.error("duplicate", file, "a block appears twice", entity=where, field="block_id")
+
+
+def _check_thermal_blocks(raw: Raw, timeline: Timeline, report: Report) -> None:
+    table = raw.table(THERMALS)
+    blocks = {stage.id: len(stage.blocks) for stage in timeline.stages}
+    if table is None:
+        return
+    columns = (table[name].tolist() for name in ("thermal_id", "stage_id", "block_id"))
+    for plant, stage, block in zip(*columns, strict=True):
+        if stage in blocks and block >= blocks[stage]:
+            where = f"thermal {plant}, stage {stage}"
+            message = f"the stage has no block {block}"
+            report.error("dimension", THERMALS, message, entity=where, field="block_id", value=block)
 
 
 def _check_generic_blocks(raw: Raw, timeline: Timeline, report: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +29,24 @@ SINGULAR = {
 
 
 def read_document(
-    path: Path, file: str, model: type[AnyDocument], report: Report
+    path: Path,
+    file: str,
+    model: type[AnyDocument],
+    report: Report,
+    changes: Mapping[str, Any] | None = None,
 ) -> tuple[AnyDocument | None, set[int]]:
     """The document in a file, and the ids of what had to be left out of it.
 
     Entries that are wrong are reported and left out, so that all the others can still be checked; None if
-    nothing is left that makes sense.
+    nothing is left that makes sense. ``changes`` take the place of what the file has under the same names.
     """
     text = _read_text(path, file, report)
     content = None if text is None else _parse(text, file, report)
     if text is None or content is None:
         return None, set()
+    if changes:
+        content = (merged(content[0], changes),)
+        text = json.dumps(content[0])
     try:
         return model.model_validate_json(text), set()
     except ValidationError as error:
@@ -46,6 +54,18 @@ def read_document(
     for detail in details:
         _report_detail(detail, content[0], file, model, report)
     return _salvage(content[0], details, model)
+
+
+def merged(content: Any, changes: Mapping[str, Any]) -> Any:
+    """Return content with changes in it: objects are merged, anything else is replaced.
+
+    >>> merged({"a": {"b": 1, "c": 2}, "d": [3]}, {"a": {"b": 9}, "d": []})
+    {'a': {'b': 9, 'c': 2}, 'd': []}
+    """
+    result = dict(content) if isinstance(content, dict) else {}
+    for name, value in changes.items():
+        result[name] = merged(result.get(name), value) if isinstance(value, Mapping) else value
+    return result
 
 
 def _read_text(path: Path, file: str, report: Report) -> str | None:

@@ -33,9 +33,6 @@ KIND_OF = {
 #: Variables of a whole stage.
 WITHOUT_BLOCK = {"hydro_storage", "hydro_evaporation", "hydro_withdrawal"}
 
-#: Variables that the programmes have no column for.
-UNSUPPORTED = {"hydro_evaporation", "hydro_withdrawal", "pumping_power", "non_controllable_curtailment"}
-
 _TERM = re.compile(
     r"\s*(?P<sign>[+-])?\s*"
     r"(?:(?P<coefficient>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*\*\s*)?"

@@ -63,6 +63,23 @@ TABLES: dict[str, TableSpec] = {
         ),
         ("hydro_id", "volume_hm3"),
     ),
+    "system/fpha_hyperplanes.parquet": TableSpec(
+        (
+            ids("hydro_id", "hydros"),
+            ids("stage_id", "stages", required=False),
+            Column("plane_id", "id"),
+            Column("gamma_0"),
+            Column("gamma_v", low=0),
+            Column("gamma_q", above=0),
+            Column("gamma_s", high=0),
+            Column("kappa", required=False, above=0, high=1),
+            *(
+                Column(name, required=False)
+                for name in ("valid_v_min_hm3", "valid_v_max_hm3", "valid_q_max_m3s")
+            ),
+        ),
+        ("hydro_id", "stage_id", "plane_id"),
+    ),
     "scenarios/inflow_history.parquet": TableSpec(
         (ids("hydro_id", "hydros"), Column("date", "date"), Column("value_m3s")), ("hydro_id", "date")
     ),
@@ -152,7 +169,6 @@ TABLES: dict[str, TableSpec] = {
 
 #: Files of the format that cannot be used here yet, and what they would bring.
 UNSUPPORTED = {
-    "system/fpha_hyperplanes.parquet": "production functions of planes (FPHA)",
     "scenarios/inflow_annual_component.parquet": "inflow models with an annual component (PAR-A)",
 }
 

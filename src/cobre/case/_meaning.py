@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cobre.case import _expressions
+from cobre.case import _expressions, _filling
 from cobre.case._bounds import Bounds
 from cobre.case._evaporation import FILE as GEOMETRY
 from cobre.case._penalties import DeficitSegment
@@ -31,6 +31,7 @@ def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
     if timeline is not None:
         _check_bounds(Bounds(raw, timeline), report)
     _check_storage(raw, report)
+    _filling.check(raw, timeline, report)
 
 
 def _check_deficits(raw: Raw, report: Report) -> None:

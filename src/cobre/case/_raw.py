@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from cobre.case import _entities
 from cobre.case._base import AnyDocument, Document, Named
@@ -146,15 +147,17 @@ def _by_id(entities: list[AnyNamed]) -> list[AnyNamed]:
     return sorted(entities, key=lambda entity: entity.id)
 
 
-def read(folder: Path, report: Report) -> Raw:
-    """All files of a folder; what is wrong with each is in the report."""
+def read(folder: Path, report: Report, settings: Mapping[str, Any] | None = None) -> Raw:
+    """All files of a folder; what is wrong with each is in the report. ``settings`` override config.json."""
     raw = Raw()
     if not _is_folder(folder, report):
         return raw
     _find_unknown(folder, report)
     for file, model in DOCUMENTS.items():
         if _is_there(folder / file, file, report):
-            raw.documents[file], raw.left_out[file] = read_document(folder / file, file, model, report)
+            changes = settings if file == "config.json" else None
+            found, left_out = read_document(folder / file, file, model, report, changes)
+            raw.documents[file], raw.left_out[file] = found, left_out
     for file, spec in TABLES.items():
         if _is_there(folder / file, file, report):
             raw.tables[file] = read_table(folder / file, file, spec, report)

@@ -15,6 +15,7 @@ from cobre.case._production import BySeason, ProductionModels
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
 from cobre.case._scenario_files import CorrelationFile, LoadFactors, SourceFactors
+from cobre.case._tables import ABSENT
 
 SINGLE = {
     "stages": "stage",
@@ -164,7 +165,8 @@ def _check_table(raw: Raw, file: str, report: Report) -> None:
         if known is None:
             continue
         values = np.unique(table[column.name])
-        wrong = [int(value) for value in values if int(value) not in known]
+        absent = set() if column.required else {ABSENT}
+        wrong = [int(value) for value in values if int(value) not in known | absent]
         if column.of == ANY_STAGE:
             wrong = [value for value in wrong if value >= 0]
         kind = "stages" if column.of == ANY_STAGE else column.of

@@ -6,21 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre import system as resolved
-from cobre.case import _evaporation, _expressions, _production
+from cobre.case import _evaporation, _expressions, _filling
 from cobre.case._bounds import Bounds
 from cobre.case._config import Config
 from cobre.case._constraints import ExchangeFactors
 from cobre.case._costs import Costs
-from cobre.case._entities import ConstantProductivity, Hydro, LinearizedHead
+from cobre.case._entities import Hydro
 from cobre.case._inflows import Inflows
 from cobre.case._penalties import DeficitSegment, Penalties
 from cobre.case._raw import Raw
 from cobre.case._scenario_files import LoadFactors, SourceFactors
-from cobre.case._series import BlockSeries, Factors, Overrides, Series, Timeline, first_given
+from cobre.case._series import BlockSeries, Factors, Overrides, Series, Timeline
 from cobre.case._stages import RiskAverse, Stage, Stages
 from cobre.case._tables import ABSENT
+from cobre.case._turbines import Turbines
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,10 @@ class Resolver:
     @cached_property
     def _costs(self) -> Costs:
         return Costs(self.raw, self.config, self.penalties, self.timeline)
+
+    @cached_property
+    def _turbines(self) -> Turbines:
+        return Turbines(self.raw, self.timeline)
 
     @cached_property
     def _inflows(self) -> Inflows:
@@ -143,16 +149,16 @@ class Resolver:
     def _thermals(self) -> tuple[resolved.Thermal, ...]:
         result = []
         for plant in self.raw.thermals:
-            own = self._bounds.in_service("thermals", plant)
-            costs = self._bounds.of("thermals", plant)["cost_per_mwh"]
+            own = self._bounds.by_block("thermals", plant)
+            here = self.timeline.in_service(plant)
             result.append(
                 resolved.Thermal(
                     plant.id,
                     plant.name,
                     plant.bus_id,
-                    own["min_generation_mw"],
-                    own["max_generation_mw"],
-                    costs,
+                    _while_in_service(own["min_generation_mw"], here),
+                    _while_in_service(own["max_generation_mw"], here),
+                    own["cost_per_mwh"],
                 )
             )
         return tuple(result)
@@ -211,8 +217,9 @@ class Resolver:
 
     def _hydro(self, hydro: Hydro) -> resolved.Hydro:
         own = self._bounds.of("hydros", hydro)
-        storage = self.raw.initial.storage if self.raw.initial else ()
-        initial = [entry.value_hm3 for entry in storage if entry.hydro_id == hydro.id]
+        given = self.raw.initial
+        volumes = [*given.storage, *given.filling_storage] if given else []
+        initial = [entry.value_hm3 for entry in volumes if entry.hydro_id == hydro.id]
         return resolved.Hydro(
             id=hydro.id,
             name=hydro.name,
@@ -227,28 +234,17 @@ class Resolver:
             max_turbined_m3s=own["max_turbined_m3s"],
             min_generation_mw=own["min_generation_mw"],
             max_generation_mw=own["max_generation_mw"],
-            mw_per_m3s=self._productivity(hydro),
+            mw_per_m3s=self._turbines.productivity(hydro),
+            planes=self._turbines.planes(hydro),
             diversion=hydro.diversion.downstream_id if hydro.diversion else None,
             max_diversion_m3s=own["max_diversion_m3s"],
             withdrawal_m3s=own["water_withdrawal_m3s"],
             evaporation=_evaporation.resolve(hydro, self.raw.table(_evaporation.FILE), self.timeline),
             inflow=self._inflows.resolve(hydro.id),
             penalties=self._costs.hydro(hydro),
+            phases=_filling.phases(hydro, self.timeline),
+            filling=_filling.resolve(hydro, own, self.timeline),
         )
-
-    def _productivity(self, hydro: Hydro) -> Series:
-        given = hydro.generation
-        base = (
-            given.productivity_mw_per_m3s if isinstance(given, ConstantProductivity | LinearizedHead) else 0.0
-        )
-        file = self.raw.document("system/hydro_production_models.json", _production.ProductionModels)
-        models = [model for model in (file.production_models if file else ()) if model.hydro_id == hydro.id]
-        changed = self.timeline.constant(np.nan)
-        for place, (stage, season) in enumerate(zip(self.timeline.ids, self.timeline.seasons, strict=True)):
-            choice = _production.choice(models[0], stage, season) if models else None
-            if choice is not None and choice.productivity_override is not None:
-                changed[place] = choice.productivity_override
-        return first_given([changed, self.timeline.constant(base)])
 
     def _constraints(self) -> tuple[resolved.GenericConstraint, ...]:
         table = self.raw.table("constraints/generic_constraint_bounds.parquet")
@@ -269,6 +265,11 @@ class Resolver:
                 )
             )
         return tuple(result)
+
+
+def _while_in_service(values: BlockSeries, here: NDArray[np.bool_]) -> BlockSeries:
+    """0 in stages without the entity."""
+    return tuple(blocks * serves for blocks, serves in zip(values, here, strict=True))
 
 
 def _segments(segments: list[DeficitSegment]) -> tuple[resolved.DeficitSegment, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cobre.case._base import InService
 from cobre.case._stages import Stage, Stages
-from cobre.case._tables import Table
+from cobre.case._tables import ABSENT, Table
 
 Series = NDArray[np.float64]
 #: By stage, a factor for each block.
@@ -78,19 +78,38 @@ class Overrides:
     def given(self, entity: int, column: str) -> Series:
         """What the table has for an entity, by stage; NaN where it has nothing."""
         found = self.timeline.constant(np.nan)
+        for place, block, value in self._rows(entity, column):
+            if block == ABSENT:
+                found[place] = value
+        return found
+
+    def _rows(self, entity: int, column: str) -> Iterator[tuple[int, int, float]]:
+        """Place of the stage, block and value of each row that has one."""
         if self.table is None:
-            return found
+            return
         places = {stage.id: place for place, stage in enumerate(self.timeline.stages)}
+        blocks = self.table.columns.get("block_id")
         for row in np.flatnonzero(self.table[self.key] == entity):
             place = places.get(int(self.table["stage_id"][row]))
             value = self.table[column][row]
             if place is not None and not np.isnan(value):
-                found[place] = value
-        return found
+                yield place, ABSENT if blocks is None else int(blocks[row]), value
 
     def over(self, entity: int, column: str, base: float) -> Series:
         """What the table has, and elsewhere the entity's own number."""
         return first_given([self.given(entity, column), self.timeline.constant(base)])
+
+    def by_block(self, entity: int, column: str, base: float) -> BlockSeries:
+        """The same by block, where a row for one block counts for more than one for all."""
+        whole = self.over(entity, column, base)
+        found = tuple(
+            np.full(len(stage.blocks), value)
+            for stage, value in zip(self.timeline.stages, whole, strict=True)
+        )
+        for place, block, value in self._rows(entity, column):
+            if ABSENT != block < len(found[place]):  # one beyond them is reported where dimensions are
+                found[place][block] = value
+        return found
 
 
 def first_given(levels: Iterable[Series]) -> Series:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from cobre.case import _expressions
 from cobre.case._config import Config
-from cobre.case._production import BySeason, ProductionModels
+from cobre.case._production import BySeason, ByStageRanges, ModelChoice, ProductionModels
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
-from cobre.case._series import Timeline
 from cobre.case._stages import Stages
-from cobre.case._tables import ABSENT
 
 #: Settings of how the original program works inside; they change nothing that is found.
 _INSIDE = (
@@ -25,8 +23,9 @@ _INSIDE = (
     "policy.checkpointing.store_basis",
     "policy.checkpointing.compress",
 )
-#: Settings of what is written or simulated after training, which nobody does yet.
-_LATER = ("simulation.enabled", "exports", "policy.checkpointing.enabled")
+#: What may be asked to be written and is not, and what is written whether it is asked for or not.
+_NOT_WRITTEN = ("exports.states", "exports.forward_detail", "exports.backward_detail", "exports.stochastic")
+_ALWAYS_WRITTEN = ("exports.training", "exports.cuts")
 #: Settings that change what is found or written, unless they are empty or say that nothing is wanted.
 _WANTED = (
     "training.forward_pass",
@@ -34,24 +33,22 @@ _WANTED = (
     "training.cut_selection.cut_activity_tolerance",
     "training.cut_selection.max_active_per_stage",
     "upper_bound_evaluation.enabled",
-    "policy.boundary",
 )
 
 
-def check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
+def check(raw: Raw, report: Report) -> None:
     """Report what cannot be used."""
     if raw.config:
         _check_config(raw.config, report)
     if raw.stages:
         _check_graph(raw.stages, report)
         _check_states(raw.stages, report)
-    _check_hydros(raw, timeline, report)
+    _check_hydros(raw, report)
     _check_production(raw, report)
     _check_thermals(raw, report)
     _check_initial_conditions(raw, report)
     _check_estimation(raw, report)
     _check_sampling(raw, report)
-    _check_expressions(raw, report)
 
 
 def _check_sampling(raw: Raw, report: Report) -> None:
@@ -78,36 +75,16 @@ def _check_sampling(raw: Raw, report: Report) -> None:
             )
 
 
-def _check_expressions(raw: Raw, report: Report) -> None:
-    for constraint in raw.constraints:
-        try:
-            terms = _expressions.parse(constraint.expression)
-        except ValueError:
-            continue  # reported where meanings are
-        for variable in sorted({term.variable for term in terms} & _expressions.UNSUPPORTED):
-            report.error(
-                "unsupported",
-                FILE_OF["constraints"],
-                "cannot be constrained yet",
-                entity=f"constraint {constraint.id}",
-                field="expression",
-                value=variable,
-            )
-
-
 def _check_config(config: Config, report: Report) -> None:
     for name in _INSIDE:
         if _given(config, name) is not None:
             report.warn("unsupported", "config.json", "has no effect here", field=name)
-    for name in _LATER:
-        if _given(config, name) not in (None, False):
-            message = "has no effect yet: nothing is written or simulated after training"
-            report.warn("unsupported", "config.json", message, field=name)
-    for name, usual in (("policy.mode", "fresh"), ("training.enabled", True)):
-        value = _given(config, name)
-        if value not in (None, usual):
-            message = f"only {usual!r} can be used yet"
-            report.error("unsupported", "config.json", message, field=name, value=str(value))
+    for name in _NOT_WRITTEN:
+        if _given(config, name):
+            report.warn("unsupported", "config.json", "has no effect yet: it is not written", field=name)
+    for name in _ALWAYS_WRITTEN:
+        if _given(config, name) is False:
+            report.warn("unsupported", "config.json", "has no effect: it is always written", field=name)
     for name in _WANTED:
         value = _given(config, name)
         if value not in (None, False, 0):
@@ -160,32 +137,32 @@ def _check_states(stages: Stages, report: Report) -> None:
             report.warn("unsupported", "stages.json", message, entity=f"stage {stage.id}", field=field)
 
 
-def _check_hydros(raw: Raw, timeline: Timeline | None, report: Report) -> None:
-    file = FILE_OF["hydros"]
+def _check_hydros(raw: Raw, report: Report) -> None:
+    file, fitted = FILE_OF["hydros"], _fitted(raw)
     for hydro in raw.hydros:
         owner = f"hydro {hydro.id}"
-        if hydro.generation.model == "fpha":
-            message = "production functions of planes (FPHA) cannot be used yet"
-            report.error("unsupported", file, message, entity=owner, field="generation.model", value="fpha")
         if hydro.generation.model == "linearized_head":
             message = "the head is not modelled: the productivity is used in all stages"
             where = {"entity": owner, "field": "generation.model"}
             report.warn("unsupported", file, message, value="linearized_head", **where)
         for field in ("tailrace", "hydraulic_losses", "efficiency"):
-            if getattr(hydro, field) is not None:
-                message = "has no effect, because the productivity is given"
+            if getattr(hydro, field) is not None and hydro.id not in fitted:
+                message = "has no effect, because the productivity is given, or planes are"
                 report.warn("unsupported", file, message, entity=owner, field=field)
-        if hydro.filling is not None:
-            message = "filling a reservoir for the first time cannot be modelled yet"
-            report.error("unsupported", file, message, entity=owner, field="filling")
-        if timeline is not None and not timeline.in_service(hydro).all():
-            absent = timeline.names(~timeline.in_service(hydro))
-            message = f"a plant that does not exist {absent} cannot be modelled yet"
-            report.error("unsupported", file, message, entity=owner, field="entry_stage_id, exit_stage_id")
-    table = raw.table("constraints/hydro_bounds.parquet")
-    if table is not None and (table["filling_inflow_m3s"] > 0).any():
-        message = "filling a reservoir for the first time cannot be modelled yet"
-        report.error("unsupported", "constraints/hydro_bounds.parquet", message, field="filling_inflow_m3s")
+
+
+def _fitted(raw: Raw) -> set[int]:
+    """The plants for which planes are fitted, or may be."""
+    own = {hydro.id for hydro in raw.hydros if hydro.generation.model == "fpha"}
+    found = raw.document("system/hydro_production_models.json", ProductionModels)
+    for model in found.production_models if found else ():
+        sources = {entry.fpha_config.source for entry in _entries(model) if entry.fpha_config}
+        own = own | {model.hydro_id} if "computed" in sources else own - {model.hydro_id}
+    return own
+
+
+def _entries(model: ByStageRanges | BySeason) -> Sequence[ModelChoice]:
+    return model.seasons if isinstance(model, BySeason) else model.stage_ranges
 
 
 def _check_production(raw: Raw, report: Report) -> None:
@@ -193,13 +170,8 @@ def _check_production(raw: Raw, report: Report) -> None:
     found = raw.document(file, ProductionModels)
     for model in found.production_models if found else ():
         owner = f"hydro {model.hydro_id}"
-        names = {
-            entry.model for entry in (model.seasons if isinstance(model, BySeason) else model.stage_ranges)
-        }
+        names = {entry.model for entry in _entries(model)}
         names |= {model.default_model} if isinstance(model, BySeason) else set()
-        if "fpha" in names:
-            message = "production functions of planes (FPHA) cannot be used yet"
-            report.error("unsupported", file, message, entity=owner, field="model", value="fpha")
         if "linearized_head" in names:
             message = "the head is not modelled: the productivity is used"
             report.warn("unsupported", file, message, entity=owner, field="model", value="linearized_head")
@@ -211,18 +183,11 @@ def _check_thermals(raw: Raw, report: Report) -> None:
             message = "ordering gas in advance cannot be modelled yet"
             owner = f"thermal {plant.id}"
             report.error("unsupported", FILE_OF["thermals"], message, entity=owner, field="gnl_config")
-    table = raw.table("constraints/thermal_bounds.parquet")
-    if table is not None and (table["block_id"] != ABSENT).any():
-        message = "bounds by block cannot be used yet"
-        report.error("unsupported", "constraints/thermal_bounds.parquet", message, field="block_id")
 
 
 def _check_initial_conditions(raw: Raw, report: Report) -> None:
     if raw.initial is None:
         return
-    if raw.initial.filling_storage:
-        message = "filling a reservoir for the first time cannot be modelled yet"
-        report.error("unsupported", "initial_conditions.json", message, field="filling_storage")
     if raw.initial.recent_observations:
         message = "a study that begins within a season cannot be modelled yet"
         report.error("unsupported", "initial_conditions.json", message, field="recent_observations")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from cobre import __version__
 from cobre.cli import comm
+from cobre.cli._ending import end
 from cobre.cli.launch import launch
+from cobre.cli.run import run
+from cobre.cli.validate import validate
 from cobre.errors import CobreError
 
 app = typer.Typer(
@@ -18,6 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=True,
 )
+app.command()(run)
+app.command()(validate)
 app.add_typer(comm.app, name="comm")
 # What follows the command's name is its own, options included, with or without "--" before it.
 app.command(context_settings={"allow_interspersed_args": False})(launch)
@@ -31,9 +34,8 @@ def _cobre(version: bool = typer.Option(False, "--version", help="Print the vers
 
 
 def main() -> None:
-    """Run the command; an error of ours is one plain paragraph, not a traceback, and exits with 2."""
+    """Run the command; an error of ours is one plain paragraph, not a traceback."""
     try:
         app()
     except CobreError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
+        end(error)

@@ -34,6 +34,7 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
     kwargs: Mapping[str, Any] | None = None,
     timeout_s: float | None = None,
     env: Mapping[str, str] | None = None,
+    patience_s: float = 0.0,
 ) -> list[Any]:
     """Call ``fn(comm, *args, **kwargs)`` on every rank of a fresh group; return the results in rank order.
 
@@ -55,6 +56,8 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
         kwargs: keyword arguments of ``fn``.
         timeout_s: how long the whole run may take; no limit if None.
         env: variables for the ranks beside those of this process; the group's own take precedence.
+        patience_s: how long ranks may take to end by themselves, to save their work for instance, once one
+            has failed or a signal has come; they always have about a second. A second Ctrl-C ends them.
 
     Raises:
         WorkerError: a rank raised, exited, was killed, or ran for too long.
@@ -71,7 +74,7 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
     worker = [sys.executable, *flags, "-P", WORKER, str(os.getpid()), "call"]
     task = payload(backend, fn, tuple(args), dict(kwargs or {}))
     fresh = group_environments(backend, size, env)
-    with fresh as environments, task as file, Signals() as signals, Group(signals) as group:
+    with fresh as environments, task as file, Signals() as signals, Group(signals, patience_s) as group:
         for variables in environments:
             group.start(worker, {**os.environ, **variables}, payload=file)
         culprit = group.wait(timeout_s)

@@ -61,6 +61,7 @@ def _refuse_to_start(backend: str) -> None:
             "a lock, queue or pool. Ranks are never forked: a copy of a process that has threads, sockets "
             "or locks hangs sooner or later, and so would this program's own. Before anything else, call "
             "multiprocessing.set_start_method('spawn', force=True)",
+            kind="IncompatibleSettings",
         )
 
 

@@ -164,10 +164,11 @@ class Rank:
 class Group:
     """The ranks of one run. Leaving the ``with`` statement ends those that still run."""
 
-    def __init__(self, signals: Signals) -> None:
+    def __init__(self, signals: Signals, patience_s: float = 0.0) -> None:
         self.ranks: list[Rank] = []
         self.timed_out = False
         self._signals = signals
+        self._patience_s = patience_s
         self._started_at = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -203,7 +204,8 @@ class Group:
         if self._signals.received:
             return None
         if any(rank.failed for rank in self.ranks):
-            self._serve(time.monotonic() + GRACE_S, lambda: bool(self._signals.received))
+            patience_s = max(GRACE_S, self._patience_s)
+            self._serve(time.monotonic() + patience_s, lambda: bool(self._signals.received))
             return min((rank for rank in self.ranks if rank.failed), key=lambda rank: rank.blame)
         self.timed_out = bool(self.running)
         return self.running[0] if self.timed_out else None
@@ -215,7 +217,8 @@ class Group:
             if kind is not None:  # perhaps nobody listens any more
                 for rank in self.ranks:
                     rank.mute()
-            self._stop()
+            interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+            self._stop(self._patience_s if interrupted or self._signals.received else 0.0)
             self._end_orphans()
         finally:  # whatever happened there
             for rank in self.ranks:
@@ -225,13 +228,13 @@ class Group:
                 rank.close()
             self._selector.close()
 
-    def _stop(self) -> None:
+    def _stop(self, patience_s: float) -> None:
         """Ask everybody to stop, by the signal that we got; end whoever does not, or if asked again."""
         received = self._signals.received
         asked = len(received)
         for rank in self.running:
             rank.send(received[0] if received else signal.SIGTERM)
-        self._serve(time.monotonic() + STOP_S, lambda: len(received) > asked)
+        self._serve(time.monotonic() + max(STOP_S, patience_s), lambda: len(received) > asked)
         for rank in self.running:
             rank.send(signal.SIGKILL)
         self._serve(math.inf, lambda: False)

@@ -1,5 +1,6 @@
 """Hydrothermal systems as multistage problems."""
 
-from cobre.hydrothermal._problem import problem_of, risk_of
+from cobre.hydrothermal._outcomes import Outcomes
+from cobre.hydrothermal._problem import initial_state, problem_of, risk_of
 
-__all__ = ["problem_of", "risk_of"]
+__all__ = ["Outcomes", "initial_state", "problem_of", "risk_of"]

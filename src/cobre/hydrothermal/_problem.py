@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cobre.hydrothermal._stage import Affine, StageProgram
+from cobre.hydrothermal._frame import Affine, Frame
+from cobre.hydrothermal._stage import stage_program
 from cobre.lp import Noise
 from cobre.lp._noise import Place
 from cobre.lp._program import Floats
@@ -22,12 +23,10 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
         system: what there is.
         noise: per stage, realisations by elements, in the order of `cobre.stochastic.noise_places`.
     """
-    orders = {
-        hydro.id: max((len(lags) for lags in hydro.inflow.coefficients), default=0) for hydro in system.hydros
-    }
+    orders = _orders(system)
     nodes = []
     for number, stage in enumerate(system.stages):
-        built = StageProgram(system, number, orders)
+        built = stage_program(system, number, orders)
         nodes.append(
             Node(
                 str(stage.id),
@@ -38,11 +37,19 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
                 stage.discount,
             )
         )
-    return MultistageProblem.linear(nodes, initial_state(system, orders))
+    return MultistageProblem.linear(nodes, initial_state(system))
 
 
-def initial_state(system: System, orders: dict[int, int]) -> dict[str, float]:
-    """Return volumes and past inflows before the first stage."""
+def _orders(system: System) -> dict[int, int]:
+    """By hydro, how many past inflows are states."""
+    return {
+        hydro.id: max((len(lags) for lags in hydro.inflow.coefficients), default=0) for hydro in system.hydros
+    }
+
+
+def initial_state(system: System) -> dict[str, float]:
+    """Return volumes and past inflows before the first stage: all states of the problem, by name."""
+    orders = _orders(system)
     state = {f"storage:{hydro.id}": hydro.initial_hm3 for hydro in system.hydros}
     for hydro in system.hydros:
         for lag in range(1, orders[hydro.id] + 1):
@@ -60,15 +67,17 @@ def risk_of(system: System) -> dict[str, RiskMeasure]:
     return measures
 
 
-def noise_of(built: StageProgram, eta: Floats) -> Noise:
+def noise_of(built: Frame, eta: Floats) -> Noise:
     """Return the realisations of a stage's programme for standard normal noise."""
     system, stage = built.system, built.number
     who = noise_places(system)
     values: dict[Place, Floats] = {}
 
     def put(target: str, places: Sequence[Affine], numbers: Floats) -> None:
-        for place in places:
-            values[target, place.place] = place.offset + place.factor * numbers
+        for place in places:  # what runs past an absent plant is added to the inflow of another
+            known = values.get((target, place.place))
+            added = place.offset + place.factor * numbers
+            values[target, place.place] = added if known is None else known + added
 
     at = 0
     for i in who.hydros:
@@ -88,6 +97,8 @@ def noise_of(built: StageProgram, eta: Floats) -> Noise:
         limits = available(source, stage, eta[:, at])
         for k, place in enumerate(built.availabilities[source.id]):
             values["column_upper", place.place] = limits[:, k]
+        for k, row in built.available[source.id].items():
+            values["rhs", row] = limits[:, k]
         at += 1
     table = np.column_stack(list(values.values())) if values else np.empty((len(eta), 0))
     return Noise.from_table(list(values), table)

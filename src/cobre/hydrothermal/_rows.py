@@ -61,6 +61,10 @@ class Rows:
         """The number of a column."""
         return self._columns[name]
 
+    def upper(self, name: str) -> float:
+        """The upper bound of a column."""
+        return self._upper[self._columns[name]]
+
     def __contains__(self, name: str) -> bool:
         """Whether there is such a column."""
         return name in self._columns

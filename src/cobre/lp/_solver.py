@@ -107,6 +107,8 @@ class StageSolver:
         incoming = sorted(states.incoming.items(), key=lambda pair: pair[1])  # HiGHS wants ascending columns
         outgoing = sorted(states.outgoing.items())
         self.states = states.count
+        #: What is a cost of about the size of the programme's own: a difference far below it is rounding.
+        self.unit = 1.0 / scales.cost
         self._flips = np.array([sign if target == "cost" else 1.0 for target, _ in noise.places])
         self.table = self.costs_of(noise.table)
         self.tour = _tour(self.table)
@@ -199,7 +201,7 @@ class StageSolver:
         return result
 
     def trial(
-        self, states: Floats, firsts: Ints, starts: Ints, *, iteration: int = -1
+        self, states: Floats, firsts: Ints, starts: Ints, *, iteration: int = -1, careful: bool = False
     ) -> tuple[Floats, NDArray[np.float64]]:
         """Solve all realisations for each trial state; return values and slopes, realisations in their order.
 
@@ -208,6 +210,7 @@ class StageSolver:
             firsts: per unit, the realisation to begin with; -1 is any.
             starts: as for `step`.
             iteration: as for `step`.
+            careful: each realisation from scratch, by the general solver.
 
         Raises:
             SolveFailure: a unit has no solution.
@@ -217,7 +220,9 @@ class StageSolver:
         positions = np.empty(len(self.tour) + 1, np.int32)
         positions[self.tour] = np.arange(len(self.tour))
         positions[-1] = 0  # that of -1
-        self.native.trial(states, self.table, self.tour, positions[firsts], starts, iteration, values, slopes)
+        self.native.trial(
+            states, self.table, self.tour, positions[firsts], starts, iteration, values, slopes, careful
+        )
         self._require_solutions()
         return values, slopes
 

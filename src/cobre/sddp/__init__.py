@@ -4,15 +4,18 @@ The engine knows nothing of hydros: a `MultistageProblem` is a graph of linear p
 random numbers.
 """
 
-from cobre.errors import InvalidProblem, PolicyFileError, SolveError
+from cobre.errors import BoundError, InvalidProblem, PolicyFileError, SolveError
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.sddp._checkpoint import Checkpoint
 from cobre.sddp._engine import Statistics
+from cobre.sddp._visits import Recorder, Visit
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
+    GuardTripped,
     IterationFinished,
     Listener,
+    RankTimes,
     SimulationProgress,
     TrainingFinished,
     TrainingStarted,
@@ -24,7 +27,7 @@ from cobre.sddp.problem import MultistageProblem, Node
 from cobre.sddp.risk import AVaR, EAVaR, Expectation, Mixture, RiskMeasure, WorstCase
 from cobre.sddp.sampling import Draw, Given, InSample, OutOfSample, Sample, Sampling
 from cobre.sddp.selection import Domination, Level1, LimitedMemoryLevel1, NodeCuts, Selection
-from cobre.sddp.simulation import SimulationResult, simulate
+from cobre.sddp.simulation import SimulationResult, follow, simulate
 from cobre.sddp.stopping import (
     AllOf,
     AnyOf,
@@ -44,6 +47,7 @@ __all__ = [
     "AVaR",
     "AllOf",
     "AnyOf",
+    "BoundError",
     "BoundStalling",
     "Checkpoint",
     "CheckpointWritten",
@@ -54,6 +58,7 @@ __all__ = [
     "Event",
     "Expectation",
     "Given",
+    "GuardTripped",
     "InSample",
     "InvalidProblem",
     "IterationFinished",
@@ -74,6 +79,8 @@ __all__ = [
     "PolicyFileError",
     "Progress",
     "ProgressBar",
+    "RankTimes",
+    "Recorder",
     "RiskMeasure",
     "Sample",
     "Sampling",
@@ -93,7 +100,9 @@ __all__ = [
     "TrainingResult",
     "TrainingStarted",
     "Value",
+    "Visit",
     "WorstCase",
+    "follow",
     "simulate",
     "stage",
     "stages",

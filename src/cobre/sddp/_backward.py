@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre import _lp
 from cobre.lp._program import Floats, Ints
+from cobre.sddp._cuts import Made, make
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths
+from cobre.sddp._guards import Guards, Where
 
 #: In place of a node, where a trajectory has ended before.
 ENDED = -2
@@ -45,36 +46,37 @@ class BackwardPass:
         trials: of all trajectories.
         paths: of this rank's trajectories: where the solves of its trial states begin.
         iteration: the number of this iteration.
+        guards: who looks at cuts before they are added.
     """
 
-    def __init__(self, engine: Engine, trials: Trials, paths: Paths, iteration: int) -> None:
+    def __init__(self, engine: Engine, trials: Trials, paths: Paths, iteration: int, guards: Guards) -> None:
         self._engine, self._trials, self._paths, self._iteration = engine, trials, paths, iteration
+        self._guards = guards
         self._block = engine.block(trials.nodes.shape[1])
+        #: How many linear programmes all ranks together have to solve.
+        self.programmes = 0
 
     def run(self) -> tuple[float, int]:
         """Go back over all steps, adding cuts; return the bound and the number of cuts. A collective."""
         engine, added, bound = self._engine, 0, np.nan
         for step in reversed(range(len(self._trials.nodes))):
             for node, units in self._units(step):
+                children = engine.outcomes[node].children
+                self.programmes += len(units) * sum(len(engine.solvers[child].tour) for child in children)
+                made, kept = self._guards.judge(node, self._made(node, step, units), self._where(step, units))
                 if node == Engine.ROOT:
-                    cuts, _ = self._gathered(units, *self._single_cuts(node, step, units))
-                    bound = _value_at(cuts[0], engine.initial)
+                    bound = _value_at(made.cuts[0, 0], engine.initial)
                 else:
-                    added += self._add_cuts(node, step, units)
+                    added += self._add(node, made, kept)
         return bound, added
 
-    def _add_cuts(self, node: int, step: int, units: list[int]) -> int:
-        pool, outcomes = self._engine.pools[node], self._engine.families(node) - 1
-        if outcomes:
-            cuts, weights = self._gathered(units, *self._cuts_by_outcome(node, step, units))
-            pool.add_mixtures(list(weights))
-            cuts = cuts.reshape(-1, self._engine.states + 1)
-            families = np.tile(np.arange(1, outcomes + 1, dtype=np.int32), len(units))
-        else:
-            cuts, _ = self._gathered(units, *self._single_cuts(node, step, units))
-            families = np.zeros(len(cuts), np.int32)
-        pool.append(cuts, families, self._iteration)
-        return len(cuts)
+    def _add(self, node: int, made: Made, kept: NDArray[np.bool_]) -> int:
+        pool, by_outcome = self._engine.pools[node], made.weights.shape[1]
+        pool.add_mixtures(list(made.weights) if by_outcome else [])
+        families = np.arange(1, by_outcome + 1, dtype=np.int32) if by_outcome else np.zeros(1, np.int32)
+        with self._engine.communicating():
+            pool.append(made.cuts[kept], np.broadcast_to(families, kept.shape)[kept], self._iteration)
+        return int(np.sum(kept))
 
     def _units(self, step: int) -> Iterator[tuple[int, list[int]]]:
         """The trial states of a step whose node has children: equal ones once, by their first trajectory."""
@@ -86,26 +88,25 @@ class BackwardPass:
         for node in sorted(groups):
             yield node, list(groups[node].values())
 
-    def _single_cuts(self, node: int, step: int, units: list[int]) -> tuple[Floats, Floats]:
+    def _made(self, node: int, step: int, units: list[int]) -> Made:
+        """The cuts of all units, of all ranks, in the order of units."""
+        engine, count = self._engine, self._trials.nodes.shape[1]
         states, values, slopes = self._worth(node, step, units)
-        cuts = np.empty((len(states), self._engine.states + 1))
-        _lp.aggregate(self._weights(node, values), values, slopes, states, cuts)
-        return cuts, np.empty((len(states), 0))
+        own = make(engine, node, states, values, slopes)
+        mine = [unit - self._block.start for unit in units if unit in self._block]
+        if step and mine:
+            own = replace(own, expected=self._paths.expected[step - 1, mine])
+        rows = own.packed()
+        blocks = [engine.block(count, rank) for rank in range(engine.comm.size)]
+        counts = [sum(unit in block for unit in units) * rows.shape[1] for block in blocks]
+        whole = np.empty((len(units), rows.shape[1]))
+        with engine.communicating():
+            engine.comm.allgatherv(rows.reshape(-1), whole.reshape(-1), counts)
+        return own.unpacked(self._trials.states[step, units], whole)
 
-    def _cuts_by_outcome(self, node: int, step: int, units: list[int]) -> tuple[Floats, Floats]:
-        states, values, slopes = self._worth(node, step, units)
-        each = self._engine.families(node) - 1  # the end needs no cut: it is worth nothing
-        cuts = np.empty((len(states) * each, self._engine.states + 1))
-        _lp.aggregate(
-            np.ones((len(cuts), 1)),
-            np.ascontiguousarray(values[:, :each]).reshape(-1, 1),
-            np.ascontiguousarray(slopes[:, :each]).reshape(len(states) * each, 1, self._engine.states),
-            np.repeat(states, each, axis=0),
-            cuts,
-        )
-        return cuts.reshape(len(states), each * (self._engine.states + 1)), self._weights(node, values)[
-            :, :each
-        ]
+    def _where(self, step: int, units: list[int]) -> Where:
+        """For the record only: the iteration, and the states on arrival at the node."""
+        return Where(self._iteration, self._trials.states[max(step - 1, 0), units])
 
     def _worth(self, node: int, step: int, units: list[int]) -> tuple[Floats, Floats, NDArray[np.float64]]:
         """This rank's trial states among the units, and the values and slopes of all that may follow."""
@@ -137,23 +138,6 @@ class BackwardPass:
                 )
             done = end
         return states, values, slopes
-
-    def _weights(self, node: int, values: Floats) -> Floats:
-        if not len(values):
-            return np.empty_like(values)
-        weights = self._engine.risks[node].weights(values, self._engine.outcomes[node].probabilities)
-        return np.ascontiguousarray(weights)
-
-    def _gathered(self, units: list[int], cuts: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """The cuts and weights of all ranks' units, in the order of units."""
-        comm = self._engine.comm
-        blocks = [self._engine.block(self._trials.nodes.shape[1], rank) for rank in range(comm.size)]
-        width = cuts.shape[1] + weights.shape[1]
-        counts = [sum(unit in block for unit in units) * width for block in blocks]
-        whole = np.empty((len(units), width))
-        own = np.ascontiguousarray(np.concatenate([cuts, weights], axis=1))
-        comm.allgatherv(own.reshape(-1), whole.reshape(-1), counts)
-        return whole[:, : cuts.shape[1]], whole[:, cuts.shape[1] :]
 
 
 def _value_at(cut: Floats, state: Floats) -> float:

@@ -15,6 +15,7 @@ from cobre.lp._program import Floats, Ints
 from cobre.sddp import _archive
 from cobre.sddp._engine import Engine
 from cobre.sddp._selecting import Selecting
+from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy
 from cobre.sddp.stopping import Estimate, SimulationRecord
 
@@ -44,6 +45,7 @@ class History:
     bounds: list[float] = field(default_factory=list)
     estimates: list[Estimate] = field(default_factory=list)
     simulations: list[SimulationRecord] = field(default_factory=list)
+    log: list[IterationFinished] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -69,7 +71,11 @@ class Moment:
         """Return the run as it is now."""
         return cls(
             History(
-                list(history.bounds), list(history.estimates), list(history.simulations), history.seconds
+                list(history.bounds),
+                list(history.estimates),
+                list(history.simulations),
+                list(history.log),
+                history.seconds,
             ),
             [len(pool) for pool in engine.pools],
             [len(pool.mixtures) for pool in engine.pools],
@@ -152,6 +158,16 @@ def resume(path: str | Path, engine: Engine, selecting: Selecting) -> History:
     return _history(header["history"])
 
 
+def saved_log(path: str | Path) -> list[IterationFinished]:
+    """Return what a checkpoint says of the iterations before it.
+
+    Raises:
+        PolicyFileError: it is none.
+    """
+    header, _ = _archive.read(path)
+    return _history(header["history"]).log if header.get("kind") == "checkpoint" else []
+
+
 def restore(policy: Policy, engine: Engine) -> None:
     """Put a policy into a fresh engine: its cuts, those that are active, and where solves begin."""
     load_cuts(policy, engine)
@@ -189,6 +205,11 @@ def _require_the_same(path: str | Path, policy: Policy, engine: Engine) -> None:
     policy.warn_of_another_solver()
 
 
+def _event(saved: Mapping[str, Any]) -> IterationFinished:
+    ranks = tuple(RankTimes(**rank) for rank in saved["ranks"])
+    return IterationFinished(**{**saved, "estimate": Estimate(**saved["estimate"]), "ranks": ranks})
+
+
 def _history(saved: Mapping[str, Any]) -> History:
     return History(
         list(saved["bounds"]),
@@ -197,5 +218,6 @@ def _history(saved: Mapping[str, Any]) -> History:
             SimulationRecord(**{**record, "step_costs": tuple(record["step_costs"])})
             for record in saved["simulations"]
         ],
+        [_event(record) for record in saved["log"]],
         saved["seconds"],
     )

@@ -5,6 +5,7 @@ States, costs and cuts in here are those of minimisation. `sign` turns them into
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -43,6 +44,11 @@ class Statistics:
     retries: int = 0
     solver_s: float = 0.0
     unit_s: float = 0.0
+
+    def add(self, other: Statistics) -> None:
+        """Count what the other has, too."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
 
 class Engine:
@@ -95,6 +101,8 @@ class Engine:
         ]
         self.pools = [CutPool(comm, solver) for solver in self.solvers]
         self.anchors: list[Ints | None] = [None] * len(self.solvers)
+        #: Seconds in which this rank told others, heard from them or waited for them.
+        self.communication_s = 0.0
         for solver in self.solvers:
             solver.native.resize_slots(1)
 
@@ -132,9 +140,15 @@ class Engine:
         """Return what solving took since the last call."""
         total = Statistics()
         for solver in self.solvers:
-            for name, value in solver.native.take_statistics().items():
-                setattr(total, name, getattr(total, name) + value)
+            total.add(Statistics(**solver.native.take_statistics()))  # type: ignore[arg-type]
         return total
+
+    @contextmanager
+    def communicating(self) -> Iterator[None]:
+        """Take the time of what is done with other ranks."""
+        begun = time.perf_counter()
+        yield
+        self.communication_s += time.perf_counter() - begun
 
     @contextmanager
     def naming_failures(self, node: int, states: Floats, table: Floats) -> Iterator[None]:
@@ -144,25 +158,40 @@ class Engine:
         except SolveFailure as exc:
             raise self._solve_error(exc, node, states[exc.unit], table) from None
 
+    def save(self, label: str, node: int, state: Floats) -> str | None:
+        """Save a node's programme, with its first realisation, for people to look at. A collective."""
+        saved: str | None = None
+        if self.comm.rank == 0:
+            saved = self._write(label, node, 0, state, self.solvers[node].table)
+        written = np.array([saved is not None])
+        self.comm.broadcast(written)
+        return str(self._path(label, node, 0)) if written[0] else None
+
     def _solve_error(self, failure: SolveFailure, node: int, state: Floats, table: Floats) -> SolveError:
         named = self.problem.nodes[node]
         own = table is self.solvers[node].table
-        values = table[failure.row] * self.solvers[node].costs_of(np.ones(len(named.noise.places)))
-        label = "".join(c if c.isalnum() else "_" for c in named.name)
-        path = self.folder / f"{failure.status.split()[0].lower()}_node_{label}_realisation_{failure.row}.mps"
-        saved: str | None = str(path)
-        try:
-            highs_of(self._as_people_see_it(node, state, values)).writeModel(str(path))
-        except OSError:
-            saved = None
-        incoming = {name: float(state[self.problem.states.index(name)]) for name in named.incoming}
+        label = failure.status.split()[0].lower()
         return SolveError(
             failure.status,
             named.name,
             failure.row if own else None,
-            incoming,
-            saved if path.exists() else None,
+            {name: float(state[self.problem.states.index(name)]) for name in named.incoming},
+            self._write(label, node, failure.row, state, table),
         )
+
+    def _path(self, label: str, node: int, row: int) -> Path:
+        name = "".join(c if c.isalnum() else "_" for c in self.problem.nodes[node].name)
+        return self.folder / f"{label}_node_{name}_realisation_{row}.mps"
+
+    def _write(self, label: str, node: int, row: int, state: Floats, table: Floats) -> str | None:
+        """Write a programme to a file; return its path, None if that cannot be."""
+        path = self._path(label, node, row)
+        values = table[row] * self.solvers[node].costs_of(np.ones(len(self.problem.nodes[node].noise.places)))
+        try:
+            highs_of(self._as_people_see_it(node, state, values)).writeModel(str(path))
+        except OSError:
+            return None
+        return str(path) if path.exists() else None
 
     def _as_people_see_it(self, node: int, state: Floats, values: Floats) -> LinearProgram:
         """The programme in the user's units, the incoming state fixed, all cuts in it."""

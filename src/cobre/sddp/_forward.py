@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import NO_PLACES
+from cobre.lp._solver import NO_PLACES, Steps
 from cobre.sddp._engine import Engine
 from cobre.sddp.sampling import Sample
 
@@ -24,8 +24,7 @@ class Paths:
         states: on arrival at each step, and, one more, at the end.
         costs: of each step, not discounted.
         slots: where each solve's end is stored.
-        columns: by node, values asked for: steps by trajectories by columns.
-        duals: likewise.
+        expected: what each solve took for the value of what follows, discounted.
     """
 
     nodes: Ints
@@ -33,8 +32,7 @@ class Paths:
     states: Floats
     costs: Floats
     slots: Ints
-    columns: dict[int, NDArray[np.float64]] = field(default_factory=dict)
-    duals: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    expected: Floats
 
     def totals(self, discounts: Floats) -> Floats:
         """Return the discounted cost of each trajectory, summed in the order of steps."""
@@ -55,8 +53,17 @@ class Wanted:
     duals: Ints = field(default_factory=lambda: NO_PLACES)
 
 
+#: Called with a step, a node, the trajectories that are there, all paths so far, and the solutions.
+Observer = Callable[[int, int, NDArray[np.intp], Paths, Steps], None]
+
+
 def walk(
-    engine: Engine, sample: Sample, *, iteration: int = -1, wanted: Mapping[int, Wanted] | None = None
+    engine: Engine,
+    sample: Sample,
+    *,
+    iteration: int = -1,
+    wanted: Mapping[int, Wanted] | None = None,
+    observe: Observer | None = None,
 ) -> Paths:
     """Follow a sample from the initial state.
 
@@ -67,6 +74,7 @@ def walk(
         sample: the ways to go.
         iteration: to be recorded for tight cuts, and ends are stored; -1 for neither.
         wanted: what else to read, by node.
+        observe: told of every step at once, with what was wanted of it.
     """
     steps, count = sample.nodes.shape
     paths = Paths(
@@ -75,6 +83,7 @@ def walk(
         np.zeros((steps + 1, count, engine.states)),
         np.zeros((steps, count)),
         np.full((steps, count), -1, np.int32),
+        np.zeros((steps, count)),
     )
     paths.states[0] = engine.initial
     tables = {number: engine.solvers[number].costs_of(table) for number, table in sample.tables.items()}
@@ -86,7 +95,9 @@ def walk(
                 here = np.flatnonzero(sample.nodes[step] == number)
                 table = tables.get(number, engine.solvers[number].table)
                 want = (wanted or {}).get(int(number), Wanted())
-                _solve(engine, paths, int(number), step, here, table, want, iteration, used)
+                result = _solve(engine, paths, int(number), step, here, table, want, iteration, used)
+                if observe is not None:
+                    observe(step, int(number), here, paths, result)
     return paths
 
 
@@ -100,7 +111,7 @@ def _solve(  # noqa: PLR0913, PLR0917  the body of walk's loop
     want: Wanted,
     iteration: int,
     used: list[int],
-) -> None:
+) -> Steps:
     solver = engine.solvers[number]
     states, rows = paths.states[step, here], paths.rows[step, here]
     first: dict[tuple[int, bytes], int] = {}  # of those that agree
@@ -128,9 +139,7 @@ def _solve(  # noqa: PLR0913, PLR0917  the body of walk's loop
             columns=want.columns,
             duals=want.duals,
         )
-    paths.costs[step, here] = result.costs[which]
-    paths.states[step + 1, here] = result.outgoing[which]
-    for kept, values in ((paths.columns, result.columns), (paths.duals, result.duals)):
-        if values.shape[1]:
-            whole = kept.setdefault(number, np.full((*paths.nodes.shape, values.shape[1]), np.nan))
-            whole[step, here] = values[which]
+    result = Steps(*(part[which] for part in result))
+    paths.costs[step, here] = result.costs
+    paths.states[step + 1, here] = result.outgoing
+    return result

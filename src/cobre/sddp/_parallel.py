@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from cobre.comm import BackendCommunicator, LocalConfig, create_communicator, run_ranks
-from cobre.errors import InvalidProblem, PolicyFileError, SolveError, WorkerError
+from cobre.errors import BoundError, InvalidProblem, PolicyFileError, SolveError, WorkerError
 from cobre.sddp._relay import Address, Relay, connect
 from cobre.sddp.events import Listener
+
+#: How long ranks may take to save what is finished, once one has failed or the run is to end.
+PATIENCE_S = 30.0
 
 Result_co = TypeVar("Result_co", covariant=True)
 
@@ -43,7 +47,7 @@ def on_ranks(
     try:
         return _on_workers(run, num_workers, backend, listeners)
     except WorkerError as exc:
-        if isinstance(exc.inner, InvalidProblem | SolveError | PolicyFileError):
+        if isinstance(exc.inner, InvalidProblem | SolveError | BoundError | PolicyFileError):
             raise exc.inner from None  # as it would be without workers; its note tells the rank
         raise
 
@@ -52,11 +56,14 @@ def _on_workers(
     run: Run[Result_co], num_workers: int, backend: str, listeners: Sequence[Listener]
 ) -> Result_co:
     with Relay(listeners) as relay:
-        result: Result_co = run_ranks(_on_a_rank, num_workers, backend=backend, args=(run, relay.address))[0]
+        result: Result_co = run_ranks(
+            _on_a_rank, num_workers, backend=backend, args=(run, relay.address), patience_s=PATIENCE_S
+        )[0]
     return result
 
 
 def _on_a_rank(comm: BackendCommunicator, run: Run[Result_co], address: Address | None) -> Result_co | None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the end of work, not the loss of it
     if comm.rank != 0:
         run(comm, ())
         return None

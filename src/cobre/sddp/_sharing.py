@@ -6,8 +6,9 @@ import numpy as np
 
 from cobre.lp._program import Floats, Ints
 from cobre.sddp._backward import Trials, trials_of
-from cobre.sddp._engine import Engine
+from cobre.sddp._engine import Engine, Statistics
 from cobre.sddp._forward import Paths
+from cobre.sddp.events import RankTimes
 
 
 class Sharing:
@@ -39,7 +40,8 @@ class Sharing:
         nodes[:] = -1
         nodes[:, :steps] = paths.nodes.T
         own[:, -1] = paths.totals(engine.discounts)
-        whole = self._region.publish().reshape(-1, self._width)
+        with engine.communicating():
+            whole = self._region.publish().reshape(-1, self._width)
         all_states = (
             whole[:, : (depth + 1) * states].reshape(len(whole), depth + 1, states).transpose(1, 0, 2)
         )
@@ -63,12 +65,32 @@ def share_anchors(engine: Engine, trials: Trials, paths: Paths) -> None:
             owned[node] = engine.solvers[node].native.get_slot(slot)
     lengths = np.zeros((comm.size, len(engine.solvers)), np.int64)
     own_lengths = np.array([len(owned.get(n, ())) for n in range(len(engine.solvers))], np.int64)
-    comm.allgatherv(own_lengths, lengths.reshape(-1), [len(engine.solvers)] * comm.size)
+    with engine.communicating():
+        comm.allgatherv(own_lengths, lengths.reshape(-1), [len(engine.solvers)] * comm.size)
     joined = np.empty(int(lengths.sum()), np.int32)
     own = np.concatenate([*(owned[node] for node in sorted(owned)), np.empty(0, np.int32)])
-    comm.allgatherv(own, joined, lengths.sum(axis=1).tolist())
+    with engine.communicating():
+        comm.allgatherv(own, joined, lengths.sum(axis=1).tolist())
     done = 0
     for rank in range(comm.size):
         for node in np.flatnonzero(lengths[rank]).tolist():
             engine.set_anchor(node, joined[done : done + lengths[rank, node]].copy())
             done += int(lengths[rank, node])
+
+
+def share_times(
+    engine: Engine, forward_s: float, backward_s: float, trajectories: int
+) -> tuple[Statistics, tuple[RankTimes, ...]]:
+    """Return what an iteration took, on all ranks together and on each. A collective."""
+    solving = list(vars(engine.take_statistics()).values())
+    own = np.array([*solving, forward_s, backward_s, engine.communication_s, trajectories], np.float64)
+    engine.communication_s = 0.0
+    whole = np.empty((engine.comm.size, len(own)))
+    engine.comm.allgatherv(own, whole.reshape(-1), [len(own)] * engine.comm.size)
+    total, ranks = Statistics(), []
+    for rank, values in enumerate(whole.tolist()):
+        this = Statistics(*map(int, values[:4]), *values[4:6])
+        total.add(this)
+        forward, backward, communication, count = values[6:]
+        ranks.append(RankTimes(rank, forward, backward, communication, this.unit_s, this.solves, int(count)))
+    return total, tuple(ranks)

@@ -46,6 +46,29 @@ class TrainingStarted:
 
 
 @dataclass(frozen=True)
+class RankTimes:
+    """What an iteration was to one rank.
+
+    Attributes:
+        rank: which one.
+        forward_s: seconds in the forward pass, waiting for others included.
+        backward_s: seconds in the backward pass, likewise.
+        communication_s: seconds of these in which it told others, heard from them or waited for them.
+        solving_s: seconds of solving, summed over its threads.
+        solves: linear programmes that it solved.
+        trajectories: that were its own.
+    """
+
+    rank: int
+    forward_s: float
+    backward_s: float
+    communication_s: float
+    solving_s: float
+    solves: int
+    trajectories: int
+
+
+@dataclass(frozen=True)
 class IterationFinished:
     """An iteration is complete.
 
@@ -55,13 +78,15 @@ class IterationFinished:
         estimate: of the cost of its forward trajectories.
         cuts_added: by it, over all nodes.
         cuts_active: after cut selection, over all nodes.
-        solves: linear programmes solved by it, over all ranks.
+        programmes: that both passes consist of; the same whatever the number of ranks.
+        solves: linear programmes solved by it, over all ranks; of equal ones each rank solves one.
         simplex_iterations: these took.
         retries: solves that needed a second attempt.
         forward_s: seconds in the forward pass.
         backward_s: seconds in the backward pass.
         selection_s: seconds in cut selection.
         seconds: elapsed so far, earlier sessions of a resumed run included.
+        ranks: what it was to each of them.
     """
 
     iteration: int
@@ -69,6 +94,7 @@ class IterationFinished:
     estimate: Estimate
     cuts_added: int
     cuts_active: int
+    programmes: int
     solves: int
     simplex_iterations: int
     retries: int
@@ -76,6 +102,29 @@ class IterationFinished:
     backward_s: float
     selection_s: float
     seconds: float
+    ranks: tuple[RankTimes, ...] = ()
+
+
+@dataclass(frozen=True)
+class GuardTripped:
+    """Something that cannot be was noticed and put right; training goes on.
+
+    Attributes:
+        kind: ``"value_corrected"``: what a trial state is worth was computed again, by other means;
+            ``"cut_rejected"``: a cut that is above the value at another trial state was not added;
+            ``"bound_above"``: the bound is beyond what the trajectories of some iterations cost, by far more
+            than chance explains, or these have missed what is rare and dear.
+        iteration: in which.
+        node: at which; ``"root"`` for the beginning.
+        claimed: the value, cut or bound that was doubted.
+        found: what speaks against it: the value as it should be, or the mean of what was sampled.
+    """
+
+    kind: str
+    iteration: int
+    node: str
+    claimed: float
+    found: float
 
 
 @dataclass(frozen=True)
@@ -114,7 +163,14 @@ class SimulationProgress:
     seconds: float
 
 
-Event = TrainingStarted | IterationFinished | CheckpointWritten | TrainingFinished | SimulationProgress
+Event = (
+    TrainingStarted
+    | IterationFinished
+    | GuardTripped
+    | CheckpointWritten
+    | TrainingFinished
+    | SimulationProgress
+)
 Listener = Callable[[Event], None]
 
 
@@ -131,5 +187,7 @@ def to_dict(event: Event) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(inner) for inner in value]
     # JSON has no word for infinity, and readers refuse what Python would write.
     return None if isinstance(value, float) and not math.isfinite(value) else value

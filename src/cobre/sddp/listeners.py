@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColum
 from cobre.comm._closing import Closing
 from cobre.sddp.events import (
     Event,
+    GuardTripped,
     IterationFinished,
     SimulationProgress,
     TrainingFinished,
@@ -23,6 +24,12 @@ from cobre.sddp.stopping import Estimate
 
 #: Where nobody watches a terminal, a line at most this often, in seconds of the run.
 LINE_PERIOD_S = 5.0
+
+GUARD_WORDS = {
+    "value_corrected": "a value was wrong, and was computed again",
+    "cut_rejected": "a cut was above a value that is known, and was not added",
+    "bound_above": "the bound is beyond what trajectories cost: it is wrong, or they missed what is rare",
+}
 
 
 class ProgressBar(Closing):
@@ -54,6 +61,11 @@ class ProgressBar(Closing):
                 self._print(
                     f"stopped: {event.reason}; {_count(event.iterations, 'iteration')}, "
                     f"{self._figures(event.bound, event.estimate)}, {event.seconds:.1f} s"
+                )
+            case GuardTripped():
+                self._print(
+                    f"iteration {event.iteration}, node {event.node!r}: {GUARD_WORDS[event.kind]} "
+                    f"({event.claimed:.8g} and {event.found:.8g})"
                 )
             case SimulationProgress():
                 self._simulation(event)

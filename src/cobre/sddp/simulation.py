@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -16,18 +16,20 @@ from cobre.lp._program import Floats, Ints
 from cobre.sddp import _forward
 from cobre.sddp._checkpoint import restore
 from cobre.sddp._engine import Engine
-from cobre.sddp._forward import Paths, Wanted
+from cobre.sddp._forward import Wanted
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
+from cobre.sddp._table import Columns
 from cobre.sddp._value_bound import value_bounds
+from cobre.sddp._visits import Recorder, Visit, Watcher
 from cobre.sddp.events import Listener, SimulationProgress
 from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem
 from cobre.sddp.sampling import SIMULATION, Draw, InSample, Sampling
 from cobre.sddp.stopping import Estimate
 
-#: How many trajectories a rank simulates in one go.
-BATCH = 256
+#: How many trajectories a rank simulates in one go, and how much memory what is seen of them may take.
+BATCH, BATCH_BYTES = 256, 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,21 +92,75 @@ def simulate(  # noqa: PLR0913
         SolveError: a linear programme has no solution.
         WorkerError: a worker failed; its own error is the cause.
     """
-    sampling = sampling or InSample()
-    count = trajectories if trajectories is not None else sampling.natural_count or 1000
-    method = Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
-    found = [*problem.findings(), *method.findings(problem)]
+    method = _method(policy, trajectories, seed, sampling, depth)
+    found = []
     for what, names, of in (("column", columns, "column_names"), ("row", duals, "row_names")):
         known = {name for node in problem.nodes for name in getattr(node.program, of)}
         found += [f"no node has a {what} {name!r}" for name in names if name not in known]
+    bounds = _checked(problem, policy, method, found)
+    run = _TableRun(problem, bounds, policy, method, threads, tuple(columns), tuple(duals))
+    return on_ranks(run, comm, num_workers, backend, listeners)
+
+
+def follow(  # noqa: PLR0913
+    problem: MultistageProblem,
+    policy: Policy,
+    recorder: Recorder,
+    trajectories: int | None = None,
+    *,
+    seed: int = 0,
+    sampling: Sampling | None = None,
+    depth: int | None = None,
+    listeners: Sequence[Listener] | Listener = (),
+    comm: BackendCommunicator | None = None,
+    num_workers: int | None = None,
+    backend: str = "shm",
+    threads: int = 1,
+) -> Floats:
+    """Simulate as `simulate` does, giving all columns and duals of all nodes to a recorder as they come.
+
+    Ranks keep nothing, so there may be more of it than memory.
+
+    Args:
+        problem: as for `simulate`.
+        policy: as for `simulate`.
+        recorder: called on each rank with what that rank simulates.
+        trajectories: as for `simulate`.
+        seed: as for `simulate`.
+        sampling: as for `simulate`.
+        depth: as for `simulate`.
+        listeners: as for `simulate`.
+        comm: as for `simulate`.
+        num_workers: as for `simulate`.
+        backend: as for `simulate`.
+        threads: as for `simulate`.
+
+    Returns:
+        The discounted cost or reward of each trajectory.
+    """
+    method = _method(policy, trajectories, seed, sampling, depth)
+    run = _FollowRun(problem, _checked(problem, policy, method, []), policy, method, threads, recorder)
+    return on_ranks(run, comm, num_workers, backend, listeners)
+
+
+def _method(
+    policy: Policy, trajectories: int | None, seed: int, sampling: Sampling | None, depth: int | None
+) -> Method:
+    sampling = sampling or InSample()
+    count = trajectories if trajectories is not None else sampling.natural_count or 1000
+    return Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
+
+
+def _checked(problem: MultistageProblem, policy: Policy, method: Method, found: list[str]) -> Floats:
+    """The value bounds of a problem that can be simulated."""
+    found = [*problem.findings(), *method.findings(problem), *found]
     if found:
         raise InvalidProblem(found)
     bounds = value_bounds(problem)  # raises if there is none, before any worker starts
     if reason := policy.fits(problem):
         raise PolicyFileError("the policy", reason)
     policy.warn_of_another_solver()
-    run = _Run(problem, bounds, policy, method, tuple(columns), tuple(duals), threads)
-    return on_ranks(run, comm, num_workers, backend, listeners)
+    return bounds
 
 
 def estimate_costs(engine: Engine, replications: int, iteration: int) -> tuple[Estimate, tuple[float, ...]]:
@@ -132,99 +188,76 @@ def _gathered(engine: Engine, own: Floats, count: int) -> Floats:
     return whole
 
 
+Result = TypeVar("Result")
+
+
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _Run(Generic[Result]):
     problem: MultistageProblem
     value_bounds: Floats
     policy: Policy
     method: Method
-    columns: tuple[str, ...]
-    duals: tuple[str, ...]
     threads: int
 
-    def __call__(
-        self, comm: BackendCommunicator, listeners: Sequence[Listener]
-    ) -> Callable[[], SimulationResult]:
+    def __call__(self, comm: BackendCommunicator, listeners: Sequence[Listener]) -> Callable[[], Result]:
         """Simulate. A collective: every rank can have the same result."""
         bounds, threads = self.value_bounds, self.threads
         with Engine(self.problem, self.method, comm, value_bounds=bounds, threads=threads) as engine:
             restore(self.policy, engine)
             return self._simulated(engine, listeners)
 
-    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], SimulationResult]:
-        own, begun = engine.block(self.method.trajectories), time.monotonic()
-        wanted = {number: self._wanted(number) for number in range(len(engine.solvers))}
-        parts = []
-        for first in range(own.start, own.stop, BATCH):
-            size = min(BATCH, own.stop - first)
-            draw = Draw(self.method.seed, 0, first, size, self.method.trajectories, engine.depth, SIMULATION)
-            paths = _forward.walk(engine, self.method.sampling.sample(self.problem, draw), wanted=wanted)
-            parts.append(self._record(engine, paths))
+    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], Result]:
+        raise NotImplementedError
+
+    def _batches(
+        self, engine: Engine, wanted: Sequence[Wanted], listeners: Sequence[Listener]
+    ) -> Iterator[tuple[range, Floats, list[Visit]]]:
+        """This rank's trajectories, some at a time: which, what they cost in all, and what they saw."""
+        own, total, begun = engine.block(self.method.trajectories), self.method.trajectories, time.monotonic()
+        watcher = Watcher(engine, wanted)
+        batch = max(1, min(BATCH, BATCH_BYTES // watcher.bytes_per_trajectory()))
+        for first in range(own.start, own.stop, batch):
+            size = min(batch, own.stop - first)
+            draw = Draw(self.method.seed, 0, first, size, total, engine.depth, SIMULATION)
+            paths, visits = watcher.walk(draw)
+            yield range(first, first + size), paths.totals(engine.discounts), visits
             if engine.comm.rank == 0:
                 done = (first + size - own.start) * engine.comm.size  # others are about as far
-                progress = SimulationProgress(
-                    min(done, self.method.trajectories), self.method.trajectories, time.monotonic() - begun
-                )
+                progress = SimulationProgress(min(done, total), total, time.monotonic() - begun)
                 for listener in listeners:
                     listener(progress)
-        empty = np.empty((0, engine.depth * self._width(engine) + 1))
-        whole = _gathered(engine, np.concatenate([*parts, empty]), self.method.trajectories)
-        return lambda: SimulationResult(self._table(engine, whole[:, :-1]), engine.sign * whole[:, -1])
 
-    def _wanted(self, number: int) -> Wanted:
-        program = self.problem.nodes[number].program
 
-        def places(names: Sequence[str], known: Sequence[str]) -> Ints:
-            return np.array([known.index(name) for name in names if name in known], np.int32)
+@dataclass(frozen=True, eq=False)
+class _TableRun(_Run[SimulationResult]):
+    columns: tuple[str, ...]
+    duals: tuple[str, ...]
 
-        return Wanted(places(self.columns, program.column_names), places(self.duals, program.row_names))
+    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], SimulationResult]:
+        columns, depth = Columns(self.problem, self.columns, self.duals), engine.depth
+        parts = [np.empty((0, depth * columns.width + 1))]
+        for which, totals, visits in self._batches(engine, columns.wanted(), listeners):
+            rows = columns.rows(visits, which.start, len(which), depth)
+            parts.append(np.concatenate([rows, totals[:, None]], axis=1))
+        whole = _gathered(engine, np.concatenate(parts), self.method.trajectories)
+        totals = engine.sign * whole[:, -1]
+        return lambda: SimulationResult(columns.table(whole[:, :-1], depth), totals)
 
-    def _width(self, engine: Engine) -> int:
-        return 3 + 2 * engine.states + len(self.columns) + len(self.duals)
 
-    def _record(self, engine: Engine, paths: Paths) -> Floats:
-        """Per trajectory, the numbers of all its steps, and its total; what there is not is NaN."""
-        steps, count = paths.nodes.shape
-        record = np.full((count, engine.depth, self._width(engine)), np.nan)
-        filled = record[:, :steps]
-        filled[:, :, 0] = paths.nodes.T
-        filled[:, :, 1] = paths.rows.T
-        filled[:, :, 2] = engine.sign * paths.costs.T
-        states = paths.states.transpose(1, 0, 2)
-        filled[:, :, 3 : 3 + engine.states] = states[:, :-1]
-        filled[:, :, 3 + engine.states : 3 + 2 * engine.states] = states[:, 1:]
-        at = 3 + 2 * engine.states
-        for names, kept, of, sign in (
-            (self.columns, paths.columns, "column_names", 1.0),
-            (self.duals, paths.duals, "row_names", engine.sign),
-        ):
-            for number, values in kept.items():
-                known = getattr(self.problem.nodes[number].program, of)
-                here = np.equal(paths.nodes.T, number)
-                own = [i for i, name in enumerate(names) if name in known]
-                for j, i in enumerate(own):
-                    filled[:, :, at + i][here] = sign * values[:, :, j].T[here]
-            at += len(names)
-        filled[paths.nodes.T < 0] = np.nan
-        totals = paths.totals(engine.discounts)[:, None]
-        return np.concatenate([record.reshape(count, engine.depth * self._width(engine)), totals], axis=1)
+@dataclass(frozen=True, eq=False)
+class _FollowRun(_Run[Floats]):
+    recorder: Recorder
 
-    def _table(self, engine: Engine, numbers: Floats) -> pa.Table:
-        rows = numbers.reshape(-1, self._width(engine))
-        visited = np.flatnonzero(rows[:, 0] >= 0)
-        rows = rows[visited]
-        nodes = rows[:, 0].astype(np.int32)
-        names = pa.array([node.name for node in self.problem.nodes])
-        columns: dict[str, Any] = {
-            "trajectory": pa.array(visited // engine.depth, pa.int32()),
-            "step": pa.array(visited % engine.depth, pa.int32()),
-            "node": pa.DictionaryArray.from_arrays(pa.array(nodes), names),
-            "realization": pa.array(rows[:, 1].astype(np.int32)),
-            "cost": pa.array(rows[:, 2]),
-        }
-        labels = [f"{state}_in" for state in self.problem.states]
-        labels += [f"{state}_out" for state in self.problem.states]
-        for i, label in enumerate([*labels, *self.columns, *self.duals]):
-            values = rows[:, 3 + i]
-            columns[label] = pa.array(values, mask=np.isnan(values))
-        return pa.table(columns)
+    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], Floats]:
+        programs = [node.program for node in self.problem.nodes]
+        wanted = [Wanted(_all(program.columns), _all(program.rows)) for program in programs]
+        parts = [np.empty((0, 1))]
+        for _, totals, visits in self._batches(engine, wanted, listeners):
+            self.recorder(visits)
+            parts.append(totals[:, None])
+        whole = engine.sign * _gathered(engine, np.concatenate(parts), self.method.trajectories)[:, 0]
+        return lambda: whole
+
+
+def _all(count: int) -> Ints:
+    return np.arange(count, dtype=np.int32)

@@ -112,6 +112,10 @@ class StoppingRule(ABC):
         It must be a function of ``progress`` alone, and give the same answer when asked again.
         """
 
+    def fired(self, progress: Progress) -> tuple[StoppingRule, ...]:
+        """Return the rules, of those that it consists of, because of which training stops now."""
+        return () if self.reached(progress) is None else (self,)
+
     def spec(self) -> dict[str, Any]:
         """Return it in JSON's types; equal rules have equal specs. A rule with other fields overrides it."""
         return {"rule": type(self).__name__, **{f.name: getattr(self, f.name) for f in fields(self)}}  # type: ignore[arg-type]
@@ -343,6 +347,10 @@ class AnyOf(StoppingRule):
         """Return the first reason."""
         return next((reason for rule in self.rules if (reason := rule.reached(progress)) is not None), None)
 
+    def fired(self, progress: Progress) -> tuple[StoppingRule, ...]:
+        """Return that of the first reason."""
+        return next((fired for rule in self.rules if (fired := rule.fired(progress))), ())
+
 
 @dataclass(frozen=True)
 class AllOf(StoppingRule):
@@ -371,6 +379,11 @@ class AllOf(StoppingRule):
         reasons = [rule.reached(progress) for rule in self.rules]
         given = [reason for reason in reasons if reason is not None]
         return "; ".join(given) if len(given) == len(reasons) else None
+
+    def fired(self, progress: Progress) -> tuple[StoppingRule, ...]:
+        """Return those of all reasons."""
+        fired = [rule.fired(progress) for rule in self.rules]
+        return tuple(rule for each in fired for rule in each) if all(fired) else ()
 
 
 def as_rule(stop: int | StoppingRule | Sequence[int | StoppingRule]) -> StoppingRule:

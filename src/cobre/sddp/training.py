@@ -10,21 +10,23 @@ from typing import Literal
 
 import numpy as np
 
-from cobre.comm import BackendCommunicator, ReduceOp
+from cobre.comm import BackendCommunicator, Topology
 from cobre.errors import InvalidProblem, PolicyFileError
 from cobre.lp._program import Floats
 from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
 from cobre.sddp._engine import Engine, Statistics
+from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
 from cobre.sddp._selecting import Selecting
-from cobre.sddp._sharing import Sharing, share_anchors
+from cobre.sddp._sharing import Sharing, share_anchors, share_times
 from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
+    GuardTripped,
     IterationFinished,
     Listener,
     TrainingFinished,
@@ -48,17 +50,25 @@ class TrainingResult:
         bound: on the value of the problem: a lower bound when minimising, an upper bound when maximising.
         bounds: the bound after each iteration.
         estimates: of the value under the policy of each iteration, from its trajectories.
+        log: what was said of each iteration; those before a resumption included.
         reason: why it stopped, in words.
+        stopped_by: the rules because of which it stopped.
         seconds: what it took, earlier sessions of a resumed run included.
         statistics: what solving took, over all ranks, in this session.
+        topology: where it ran, in this session.
+        warnings: what was wrong and put right, in this session; usually nothing.
     """
 
     policy: Policy
     bounds: Floats
     estimates: tuple[Estimate, ...]
+    log: tuple[IterationFinished, ...]
     reason: str
+    stopped_by: tuple[StoppingRule, ...]
     seconds: float
     statistics: Statistics
+    topology: Topology
+    warnings: tuple[GuardTripped, ...] = ()
 
     @property
     def bound(self) -> float:
@@ -120,6 +130,7 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
     Raises:
         InvalidProblem: something is wrong with the problem or an argument; all of it is listed.
         SolveError: a linear programme has no solution.
+        BoundError: a cut or a bound is beyond what can be.
         PolicyFileError: a file to resume or to start from is of no use.
         WorkerError: a worker failed; its own error is the cause.
     """
@@ -179,6 +190,7 @@ class _Trainer:
         self._run, self._engine, self._sharing = run, engine, sharing
         self._listeners = listeners if engine.comm.rank == 0 else ()
         self._selecting = Selecting(engine)
+        self._guards = Guards(engine)
         self._statistics = Statistics()
         self._history = self._prepared()
         self._moment = Moment.of(engine, self._selecting, self._history)
@@ -197,6 +209,7 @@ class _Trainer:
             raise
         self._save()
         history = self._history
+        fired = self._run.rule.fired(self._progress())
         self._emit(
             TrainingFinished(
                 reason, history.iterations, history.bounds[-1], history.estimates[-1], history.seconds
@@ -206,9 +219,13 @@ class _Trainer:
             self._moment.policy(self._engine),
             np.array(history.bounds),
             tuple(history.estimates),
+            tuple(history.log),
             reason,
+            fired,
             history.seconds,
             self._statistics,
+            self._engine.comm.topology,
+            tuple(self._guards.noticed),
         )
 
     def _prepared(self) -> History:
@@ -235,36 +252,45 @@ class _Trainer:
         trials, costs = self._sharing.paths(paths)
         share_anchors(engine, trials, paths)
         forward = time.perf_counter()
-        bound, added = BackwardPass(engine, trials, paths, iteration).run()
+        back = BackwardPass(engine, trials, paths, iteration, self._guards)
+        bound, added = back.run()
         backward = time.perf_counter()
         self._selecting.after(iteration, trials)
         selected = time.perf_counter()
 
         # Each bound is valid for ever, so the best of them is the bound; selection or rounding may lose some.
-        best = max([bound, *(engine.sign * earlier for earlier in history.bounds[-1:])])
+        earlier = engine.sign * history.bounds[-1] if history.bounds else -np.inf
+        self._guards.judge_bound(bound, earlier, iteration)
+        best = max(bound, earlier)
         history.bounds.append(engine.sign * best)
         history.estimates.append(Estimate.of((engine.sign * costs).tolist()))
+        self._guards.judge_mean(best, history.estimates, iteration)
         history.seconds = self._earlier_s + self._clock()
-        statistics = self._shared_statistics()
+        statistics, ranks = share_times(engine, forward - begun, backward - forward, len(own))
+        self._statistics.add(statistics)
         reason = self._run.rule.reached(self._progress())
+        event = IterationFinished(
+            iteration,
+            history.bounds[-1],
+            history.estimates[-1],
+            added,
+            sum(len(pool.active) for pool in engine.pools),
+            int(np.sum(trials.nodes[1:] >= 0)) + back.programmes,
+            statistics.solves,
+            statistics.iterations,
+            statistics.retries,
+            forward - begun,
+            backward - forward,
+            selected - backward,
+            history.seconds,
+            ranks,
+        )
+        history.log.append(event)
         self._moment = Moment.of(engine, self._selecting, history)
-        if self._listeners:
-            self._emit(
-                IterationFinished(
-                    iteration,
-                    history.bounds[-1],
-                    history.estimates[-1],
-                    added,
-                    sum(len(active) for active in self._moment.active),
-                    statistics.solves,
-                    statistics.iterations,
-                    statistics.retries,
-                    forward - begun,
-                    backward - forward,
-                    selected - backward,
-                    history.seconds,
-                )
-            )
+        for noticed in self._guards.noticed:
+            if noticed.iteration == iteration:
+                self._emit(noticed)
+        self._emit(event)
         if self._run.checkpoint and iteration % self._run.checkpoint.every == 0:
             self._save()
         return reason
@@ -290,16 +316,6 @@ class _Trainer:
         seconds = np.array([time.monotonic() - self._begun])
         self._engine.comm.broadcast(seconds)
         return float(seconds[0])
-
-    def _shared_statistics(self) -> Statistics:
-        own = self._engine.take_statistics()
-        numbers = np.array([own.solves, own.rounds, own.iterations, own.retries, own.solver_s, own.unit_s])
-        self._engine.comm.allreduce(numbers, numbers, ReduceOp.SUM)
-        whole = [int(number) for number in numbers[:4].tolist()]
-        shared = Statistics(*whole, *numbers[4:].tolist())
-        for name, value in vars(shared).items():
-            setattr(self._statistics, name, getattr(self._statistics, name) + value)
-        return shared
 
     def _save(self) -> None:
         """Save the last finished iteration, unless that was done."""

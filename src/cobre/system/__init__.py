@@ -10,14 +10,18 @@ from cobre.system._entities import (
     Contract,
     DeficitSegment,
     Evaporation,
+    Filling,
     Hydro,
     HydroPenalties,
     Inflow,
     Line,
+    Phase,
+    Planes,
     Pumping,
     Source,
     Thermal,
 )
+from cobre.system._future import Future
 from cobre.system._generic import GenericConstraint, Term
 from cobre.system._stages import Block, Stage
 from cobre.system._system import System
@@ -28,11 +32,15 @@ __all__ = [
     "Contract",
     "DeficitSegment",
     "Evaporation",
+    "Filling",
+    "Future",
     "GenericConstraint",
     "Hydro",
     "HydroPenalties",
     "Inflow",
     "Line",
+    "Phase",
+    "Planes",
     "Pumping",
     "Source",
     "Stage",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 Series = NDArray[np.float64]
 #: Per stage, one number per block.
 BlockSeries = tuple[NDArray[np.float64], ...]
+#: What a hydro plant is in a stage: not there, a new reservoir that is filled, or a plant at work.
+Phase = Literal["absent", "filling", "operating"]
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,9 @@ class Thermal:
     id: int
     name: str
     bus: int
-    min_mw: Series
-    max_mw: Series
-    cost_per_mwh: Series
+    min_mw: BlockSeries  # 0 while it is not in service, as is the upper bound
+    max_mw: BlockSeries
+    cost_per_mwh: BlockSeries
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +130,27 @@ class Evaporation:
 
 
 @dataclass(frozen=True, eq=False)
+class Planes:
+    """The power of a plant is below each of them: a constant and slopes by volume, turbined and spilled flow.
+
+    The volume is the mean of that before and that after the stage, or the block if blocks follow each other.
+    """
+
+    constant_mw: Series
+    mw_per_hm3: Series
+    mw_per_m3s_turbined: Series
+    mw_per_m3s_spilled: Series
+
+
+@dataclass(frozen=True, eq=False)
 class HydroPenalties:
     """What it costs to do what should not be done: per m³/s and hour unless the name says otherwise."""
 
     spillage: Series
+    turbined: Series  # only where planes bound the power
     diversion: Series
     storage_below_per_hm3: Series
+    filling_below_per_hm3: Series
     turbined_below: Series
     outflow_below: Series
     outflow_above: Series
@@ -145,8 +163,26 @@ class HydroPenalties:
 
 
 @dataclass(frozen=True, eq=False)
+class Filling:
+    """How a new reservoir is filled, before its plant operates.
+
+    Attributes:
+        retained_m3s: what should be kept in it, of all that runs into it.
+        target_hm3: what should be in it after a stage: its least volume after the last of the filling, 0
+            after the others.
+    """
+
+    retained_m3s: Series
+    target_hm3: Series
+
+
+@dataclass(frozen=True, eq=False)
 class Hydro:
-    """A reservoir and its turbines. What it turbines and spills runs to ``downstream``."""
+    """A reservoir and its turbines. What it turbines and spills runs to ``downstream``.
+
+    While it is absent, its inflow and what runs to it run on to the next plant below that is not; its volume,
+    ``initial_hm3`` before it is there, stays what it is. While it is filled it has no turbines.
+    """
 
     id: int
     name: str
@@ -161,10 +197,13 @@ class Hydro:
     max_turbined_m3s: Series
     min_generation_mw: Series
     max_generation_mw: Series
-    mw_per_m3s: Series
+    mw_per_m3s: Series  # 0 where there are planes
+    planes: tuple[Planes | None, ...]
     diversion: int | None  # the plant that gets what is diverted
     max_diversion_m3s: Series
     withdrawal_m3s: Series
     evaporation: Evaporation | None
     inflow: Inflow
     penalties: HydroPenalties
+    phases: tuple[Phase, ...]
+    filling: Filling | None

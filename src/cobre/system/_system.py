@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cobre.system._entities import Bus, Contract, Hydro, Line, Pumping, Source, Thermal
+from cobre.system._future import Future
 from cobre.system._generic import GenericConstraint
 from cobre.system._stages import Stage
 
@@ -25,3 +26,5 @@ class System:
     #: The method for inflows that the model makes negative: "none", "penalty", "truncation" or
     #: "truncation_with_penalty".
     negative_inflows: str = "penalty"
+    #: None if nothing comes after the last stage.
+    future: Future | None = None

@@ -1,7 +1,8 @@
-"""From a case to a trained policy: the only path that there is."""
+"""A case as a problem that the engine solves."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ import numpy as np
 
 from cobre import sddp
 from cobre.case import Case, load
-from cobre.case._config import CutSelection, Training
 from cobre.case._noise import Scenarios
 from cobre.hydrothermal import problem_of, risk_of
 from cobre.lp._program import Floats
-from cobre.sddp import MultistageProblem, RiskMeasure, Selection, StoppingRule
+from cobre.sddp import MultistageProblem, Policy, Recorder, RiskMeasure, StoppingRule
 from cobre.stochastic import Correlation, openings
+from cobre.study._settings import selection_of, stop_of
 from cobre.system import System
 
 
@@ -38,13 +39,13 @@ class Study:
     settings: dict[str, Any]
 
     @classmethod
-    def load(cls, folder: str | Path) -> Study:
-        """Read a case folder.
+    def load(cls, folder: str | Path, settings: Mapping[str, Any] | None = None) -> Study:
+        """Read a case folder; ``settings`` take the place of those in its ``config.json``.
 
         Raises:
             CaseError: it cannot be used; everything that is wrong with it is listed.
         """
-        return cls.of(load(folder))
+        return cls.of(load(folder, settings))
 
     @classmethod
     def of(cls, case: Case) -> Study:
@@ -67,6 +68,19 @@ class Study:
         """Train; ``run`` are further arguments of `cobre.sddp.train`, workers and listeners for instance."""
         return sddp.train(self.problem, self.stop, risk=self.risk, **self.settings, **run)
 
+    def follow(self, policy: Policy, recorder: Recorder, **run: Any) -> Floats:
+        """Simulate as the case says, all of it for a recorder; return the cost of each scenario.
+
+        ``run`` are further arguments of `cobre.sddp.follow`.
+        """
+        seed = self.case.scenarios.seed
+        return sddp.follow(self.problem, policy, recorder, self.scenarios, seed=seed, **run)
+
+    @property
+    def scenarios(self) -> int:
+        """How many scenarios the case wants to be simulated."""
+        return self.case.config.simulation.num_scenarios
+
 
 def noise_of(system: System, scenarios: Scenarios) -> tuple[Floats, ...]:
     """Return the standard normal noise of each stage's openings: those given, or drawn."""
@@ -88,36 +102,3 @@ def noise_of(system: System, scenarios: Scenarios) -> tuple[Floats, ...]:
         ]
     counts = [stage.openings for stage in system.stages]
     return openings(scenarios.seed, range(len(counts)), counts, dimension, correlations)
-
-
-def stop_of(training: Training) -> StoppingRule:
-    """Return the case's stopping rules as one."""
-    rules: list[StoppingRule] = []
-    for rule in training.stopping_rules:
-        match rule.type:
-            case "iteration_limit":
-                rules.append(sddp.IterationLimit(rule.limit))
-            case "time_limit":
-                rules.append(sddp.TimeLimit(rule.seconds))
-            case "bound_stalling":
-                rules.append(sddp.BoundStalling(rule.iterations, rule.tolerance))
-            case "simulation":
-                rules.append(
-                    sddp.SimulationStopping(
-                        rule.replications, rule.period, rule.bound_window, rule.distance_tol, rule.bound_tol
-                    )
-                )
-    return sddp.AnyOf(tuple(rules)) if training.stopping_mode == "any" else sddp.AllOf(tuple(rules))
-
-
-def selection_of(given: CutSelection) -> Selection | None:
-    """Return the case's cut selection."""
-    if not given.enabled:
-        return None
-    every = given.check_frequency or 5
-    if given.method == "domination":
-        threshold = given.domination_epsilon
-        return sddp.Domination(every, 1e-9 if threshold is None else threshold)
-    if given.method == "lml1":
-        return sddp.LimitedMemoryLevel1(every, given.memory_window or 20)
-    return sddp.Level1(every)

@@ -1,0 +1,95 @@
+"""How a command ends: words for people, an exit code for scripts, no traceback for a user's mistake."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import typer
+
+from cobre.errors import CaseError, CobreError, CommError, IOError, SolverError, ValidationError, WorkerError  # noqa: A004
+
+#: Which exit code tells of which errors; others are of settings that do not go together, 2.
+EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
+    (ValidationError, 1),
+    (IOError, 3),
+    (SolverError, 4),
+    (WorkerError, 5),
+    (CommError, 5),
+)
+
+#: Where launchers say which rank a process is.
+RANK_VARIABLES = (
+    "COBRE_TCP_RANK",
+    "COBRE_SHM_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "SLURM_PROCID",
+)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come."""
+
+
+def rank_here() -> int:
+    """The rank of this process in the group that a launcher made, 0 outside of one."""
+    found = (os.environ.get(name, "") for name in RANK_VARIABLES)
+    return next((int(text) for text in found if text.isdecimal()), 0)
+
+
+@contextmanager
+def resumable(checkpoint: Path, command: str) -> Iterator[None]:
+    """Turn SIGTERM and Ctrl-C into an orderly end that tells how to go on."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    written = _written(checkpoint)
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if rank_here() == 0:
+            typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
+        number = signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT
+        raise typer.Exit(128 + number) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+def _written(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.exists() else None
+
+
+def _words(checkpoint: Path, command: str, saved: bool) -> str:
+    if saved:
+        return f"interrupted; what was finished is in {checkpoint}\ngo on with: {command}"
+    if checkpoint.exists():
+        return f"interrupted; go on with: {command}"
+    return "interrupted before anything was finished"
+
+
+def end(error: CobreError) -> NoReturn:
+    """Say what went wrong, once for all ranks if all found the same, and exit."""
+    rank = rank_here()
+    if rank == 0:
+        typer.echo(f"error: {error}", err=True)
+    elif not isinstance(error, CaseError | CommError):  # all ranks read the same folder; the other follows
+        typer.echo(f"error on rank {rank}: {error}", err=True)
+    sys.exit(exit_code(error))
+
+
+def exit_code(error: CobreError) -> int:
+    """The code of an error."""
+    inner = error.inner if isinstance(error, WorkerError) else None
+    if isinstance(inner, CobreError):
+        return exit_code(inner)
+    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 2)

@@ -1,0 +1,80 @@
+"""``cobre validate``: what is wrong with a case folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from cobre.errors import Finding
+    from cobre.study import ValidationResult
+
+
+def validate(
+    case: Annotated[Path, typer.Argument(help="The case folder, which holds config.json.")],
+    output_format: Annotated[
+        Literal["table", "json"], typer.Option("--format", "-f", help="For people, or for programs.")
+    ] = "table",
+) -> None:
+    """Check a case folder without solving anything: files, fields, references, dimensions, meaning.
+
+    Example: cobre validate my_case
+
+    All that is wrong is listed at once, each with the file, the entity, the field, and what to do. Exits with
+    0 if the case can be used, 1 if not, 3 if there is no such folder.
+    """
+    from cobre import study  # noqa: PLC0415  it imports what takes half a second
+
+    result = study.validate(case)
+    if output_format == "json":
+        typer.echo(json.dumps(_plain(result), indent=2))
+    else:
+        _show(case, result)
+    raise typer.Exit(0 if result.valid else 1)
+
+
+def _plain(result: ValidationResult) -> dict[str, object]:
+    return {
+        "valid": result.valid,
+        "layers_completed": result.layers_completed,
+        "errors": [asdict(finding) for finding in result.errors],
+        "warnings": [asdict(finding) for finding in result.warnings],
+    }
+
+
+def _show(case: Path, result: ValidationResult) -> None:
+    console = Console()
+    found = [("error", finding) for finding in result.errors]
+    found += [("warning", finding) for finding in result.warnings]
+    if found:
+        console.print(_table(found))
+    verdict = "can be used" if result.valid else "cannot be used as it stands"
+    console.print(
+        f"{case} {verdict}: {_count(len(result.errors), 'error')}, {_count(len(result.warnings), 'warning')}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _table(found: list[tuple[str, Finding]]) -> Table:
+    table = Table(show_lines=True)
+    for heading in ("", "where", "what is wrong", "what to do"):
+        table.add_column(heading, overflow="fold")
+    for severity, finding in found:
+        where = "\n".join(part for part in (finding.file, finding.entity, finding.field) if part)
+        value = "" if finding.value is None else f" (it is {finding.value!r})"
+        style = "red" if severity == "error" else "yellow"
+        what = Text.assemble((severity, style), f"\n{finding.kind}")
+        table.add_row(what, Text(where), Text(finding.message + value), Text(finding.suggestion))
+    return table
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'s'[: number != 1]}"

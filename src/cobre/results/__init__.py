@@ -1,0 +1,26 @@
+"""What a run leaves on disk: schema, writer and reader.
+
+The folder has the layout, the tables and the columns of Cobre's output format 2.0;
+``docs/reference/outputs.md`` tells where it differs.
+"""
+
+from cobre.results._columns import Column, schema_of
+from cobre.results._manifest import Run, Topology
+from cobre.results._reader import Results, read
+from cobre.results._simulation_tables import SIMULATION
+from cobre.results._training_log import TrainingLog
+from cobre.results._training_tables import TRAINING
+from cobre.results._writer import Writer
+
+__all__ = [
+    "SIMULATION",
+    "TRAINING",
+    "Column",
+    "Results",
+    "Run",
+    "Topology",
+    "TrainingLog",
+    "Writer",
+    "read",
+    "schema_of",
+]

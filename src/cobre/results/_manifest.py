@@ -1,0 +1,215 @@
+"""What a run says of itself: manifests and metadata, in JSON's types."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import cobre
+from cobre.results._files import digests
+from cobre.results._training_log import TrainingLog
+from cobre.system import System
+
+VERSION = "2.0.0"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Who computes.
+
+    Attributes:
+        backend: over which ranks communicate.
+        ranks: how many processes.
+        threads: how many each of them uses.
+        hosts: the machines; this one unless given.
+    """
+
+    backend: str = "local"
+    ranks: int = 1
+    threads: int = 1
+    hosts: tuple[str, ...] = ()
+
+    def described(self) -> dict[str, Any]:
+        """As the format has it."""
+        mpi = _mpi() if self.backend == "mpi" else {}
+        hosts = sorted(set(self.hosts or (socket.gethostname(),)))
+        return {
+            "backend": self.backend,
+            "world_size": self.ranks,
+            "ranks_participated": self.ranks,
+            "num_nodes": len(hosts),
+            "threads_per_rank": self.threads,
+            "mpi_library": mpi.get("library"),
+            "mpi_standard": mpi.get("standard"),
+            "thread_level": mpi.get("thread_level"),
+            "slurm_job_id": os.environ.get("SLURM_JOB_ID"),
+            "hosts": hosts,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What is known of a run before it begins.
+
+    Attributes:
+        system: what is studied.
+        states: the names of the problem's states, in the order of a cut's slopes.
+        seed: of the draws.
+        settings: those of ``config.json``, defaults included, in JSON's types.
+        topology: who computes.
+        case: the case folder, whose files are hashed.
+    """
+
+    system: System
+    states: tuple[str, ...]
+    seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    topology: Topology = Topology()
+    case: Path | None = None
+
+    @property
+    def max_iterations(self) -> int | None:
+        """The limit among the stopping rules."""
+        rules = self.settings.get("training", {}).get("stopping_rules", [])
+        return next((rule["limit"] for rule in rules if rule["type"] == "iteration_limit"), None)
+
+
+def training_manifest(run: Run) -> dict[str, Any]:
+    """The manifest of a training that begins."""
+    return {
+        "version": VERSION,
+        "status": "running",
+        "started_at": now(),
+        "completed_at": None,
+        "iterations": {"max_iterations": run.max_iterations, "completed": 0, "converged_at": None},
+        "convergence": {
+            "achieved": False,
+            "final_gap_percent": None,
+            "final_lower_bound": None,
+            "termination_reason": "",
+        },
+        "cuts": {"total_generated": 0, "total_active": 0, "peak_active": 0},
+        "checksum": None,
+        "distribution": run.topology.described(),
+    }
+
+
+def finished_manifest(
+    manifest: Mapping[str, Any], log: TrainingLog, reason: str, converged: bool, checksum: Mapping[str, str]
+) -> dict[str, Any]:
+    """The manifest of a training that has ended."""
+    return {
+        **manifest,
+        "status": "converged" if converged else "complete",
+        "completed_at": now(),
+        "iterations": {
+            **manifest["iterations"],
+            "completed": log.iterations,
+            "converged_at": log.iterations if converged else None,
+        },
+        "convergence": {
+            "achieved": converged,
+            "final_gap_percent": log.gap_percent,
+            "final_lower_bound": log.bound,
+            "termination_reason": reason,
+        },
+        "cuts": log.cuts,
+        "checksum": {"algorithm": "sha256", **checksum},
+    }
+
+
+def metadata(run: Run, folder: Path) -> dict[str, Any]:
+    """What makes a run reproducible: settings, dimensions, inputs and versions."""
+    system, training = run.system, run.settings.get("training", {})
+    inputs = digests(run.case, without=folder.resolve()) if run.case is not None else {}
+    started = now()
+    return {
+        "version": VERSION,
+        "run_info": {
+            "run_id": f"{started}-{os.getpid()}",
+            "started_at": started,
+            "completed_at": None,
+            "duration_seconds": None,
+            "cobre_version": cobre.__version__,
+            "solver": "highs",
+            "solver_version": version("highspy"),
+            "hostname": socket.gethostname(),
+            "user": _user(),
+        },
+        "configuration_snapshot": {
+            "seed": run.seed,
+            "forward_passes": training.get("forward_passes"),
+            "stopping_mode": training.get("stopping_mode", "any"),
+            "policy_mode": run.settings.get("policy", {}).get("mode", "fresh"),
+            "settings": dict(run.settings),
+        },
+        "problem_dimensions": {
+            "num_stages": len(system.stages),
+            "num_hydros": len(system.hydros),
+            "num_thermals": len(system.thermals),
+            "num_buses": len(system.buses),
+            "num_lines": len(system.lines),
+            "num_states": len(run.states),
+        },
+        "performance_summary": None,
+        "data_integrity": {"algorithm": "sha256", "case": str(run.case or ""), "input_files": inputs},
+        "environment": {
+            "distribution": run.topology.described(),
+            "python": platform.python_version(),
+            "numpy": version("numpy"),
+            "pyarrow": version("pyarrow"),
+            "highspy": version("highspy"),
+            "platform": platform.platform(),
+        },
+    }
+
+
+def finished_metadata(content: Mapping[str, Any], log: TrainingLog) -> dict[str, Any]:
+    """The metadata of a training that has ended."""
+    info = {**content["run_info"], "completed_at": now(), "duration_seconds": log.seconds}
+    return {**content, "run_info": info, "performance_summary": {"total_lp_solves": log.solves}}
+
+
+def simulation_manifest(scenarios: int, topology: Topology) -> dict[str, Any]:
+    """The manifest of a simulation that begins."""
+    return {
+        "version": VERSION,
+        "status": "running",
+        "started_at": now(),
+        "completed_at": None,
+        "scenarios": {"total": scenarios, "completed": 0, "failed": 0},
+        "tables": [],
+        "distribution": topology.described(),
+    }
+
+
+def now() -> str:
+    """The time, as in ``2026-01-17T08:00:00Z``."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _user() -> str | None:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may have a user without a name
+        return None
+
+
+def _mpi() -> dict[str, str]:
+    from mpi4py import MPI  # noqa: PLC0415  only who runs on MPI has it
+
+    levels = {MPI.THREAD_SINGLE: "Single", MPI.THREAD_FUNNELED: "Funneled"}
+    levels |= {MPI.THREAD_SERIALIZED: "Serialized", MPI.THREAD_MULTIPLE: "Multiple"}
+    return {
+        "library": MPI.Get_library_version().split("\n")[0].strip("\0 "),
+        "standard": "MPI {}.{}".format(*MPI.Get_version()),
+        "thread_level": levels[MPI.Query_thread()],
+    }

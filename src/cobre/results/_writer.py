@@ -1,0 +1,196 @@
+"""Writing what a run leaves on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from cobre.errors import OutputError
+from cobre.results import _dictionaries as dictionaries
+from cobre.results import _manifest as manifests
+from cobre.results._files import digest, make_folder, remove, write_bytes, write_json, write_table
+from cobre.results._manifest import Run, Topology
+from cobre.results._simulation_tables import SIMULATION
+from cobre.results._training_log import TrainingLog
+
+MANIFEST = "_manifest.json"
+
+#: Threads that write: they wait for the disk most of the time.
+_THREADS = 8
+
+
+class Writer:
+    """Writes a result folder. It can be pickled, and holds nothing but names.
+
+    Rank 0 calls everything; other ranks only `scenarios`, between rank 0's `begin_simulation` and
+    `finish_simulation`. Every file is written whole or not at all. What an earlier run left is removed when
+    a run begins, after its manifest says that a run is under way: so whatever is killed when, a folder whose
+    manifests say ``"complete"`` holds one whole run.
+
+    Args:
+        folder: where; made if need be.
+        compression: of Parquet files: ``"zstd"``, ``"lz4"`` or ``"none"``.
+        policy: the folder of the policy in it.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], compression: str = "zstd", policy: str = "policy"
+    ) -> None:
+        self.folder = Path(folder)
+        self._compression = compression
+        self._policy = policy
+
+    @property
+    def policy_path(self) -> Path:
+        """Where the policy belongs."""
+        return self.folder / self._policy / "policy.cobre"
+
+    # Training
+
+    def begin(self, run: Run) -> None:
+        """Say that a training is under way, and what it is about; remove what an earlier run left.
+
+        Its policy and checkpoint stay: the training may be one that goes on from them.
+
+        Raises:
+            OutputError: the folder is something else, or cannot be written.
+        """
+        self._claim()
+        self._write_manifest("training", manifests.training_manifest(run))
+        for name in ("convergence.parquet", "metadata.json", "timing", "solver", "dictionaries"):
+            remove(self._training / name)
+        self._remove_scenarios()  # they are of another policy
+        remove(self.folder / "simulation" / MANIFEST)
+        make_folder(self.policy_path.parent)
+        write_json(self._training / "metadata.json", manifests.metadata(run, self.folder))
+        self._write_dictionaries(run)
+
+    def training(self, log: TrainingLog) -> None:
+        """Write the tables of a training as they are now."""
+        for name, table in log.tables.items():
+            write_table(self._training / f"{name}.parquet", table, self._compression)
+
+    def finish(self, log: TrainingLog, reason: str, *, converged: bool = False) -> None:
+        """Say that the training has ended, and why.
+
+        Args:
+            log: of all its iterations.
+            reason: in words.
+            converged: whether a rule about bounds ended it, and not a limit.
+        """
+        self.training(log)
+        known = {"convergence": self._training / "convergence.parquet", "policy": self.policy_path}
+        checksum = {name: digest(path) for name, path in known.items() if path.exists()}
+        about = self._read("training", "metadata.json")
+        write_json(self._training / "metadata.json", manifests.finished_metadata(about, log))
+        begun = self._read("training")
+        manifest = manifests.finished_manifest(begun, log, reason, converged, checksum)
+        self._write_manifest("training", manifest)
+
+    # Simulation
+
+    def begin_simulation(self, scenarios: int, topology: Topology = Topology()) -> None:  # noqa: B008  frozen
+        """Say that a simulation is under way; remove an earlier one."""
+        self._claim()
+        self._write_manifest("simulation", manifests.simulation_manifest(scenarios, topology))
+        self._remove_scenarios()
+
+    def scenarios(self, tables: Mapping[str, pa.Table]) -> None:
+        """Write some scenarios, whole ones.
+
+        Args:
+            tables: by the names of `SIMULATION`, sorted by ``scenario_id``, their first column, which the
+                names of the files tell.
+        """
+        with ThreadPoolExecutor(_THREADS) as pool:
+            jobs = [pool.submit(write_table, *job, self._compression) for job in self._partitions(tables)]
+            for job in jobs:
+                job.result()
+
+    def finish_simulation(self) -> None:
+        """Say that all scenarios are there, when all ranks have written theirs.
+
+        Raises:
+            OutputError: some are missing.
+        """
+        manifest, folder = self._read("simulation"), self.folder / "simulation"
+        total = manifest["scenarios"]["total"]
+        tables = [name for name in SIMULATION if (folder / name).is_dir()]
+        there = min((sum(1 for _ in (folder / name).glob("*/data.parquet")) for name in tables), default=0)
+        whole = there == total
+        manifest |= {
+            "status": "complete" if whole else "partial",
+            "completed_at": manifests.now(),
+            "scenarios": {"total": total, "completed": there, "failed": 0},
+            "tables": tables,
+        }
+        self._write_manifest("simulation", manifest)
+        if not whole:
+            reason = f"{there} of {total} scenarios are there; do all ranks see the same folder?"
+            raise OutputError(str(folder), reason)
+
+    # Failure
+
+    def fail(self, reason: str) -> None:
+        """Say that what is under way has failed, and why; the tables so far stay."""
+        for part in ("training", "simulation"):
+            if (self.folder / part / MANIFEST).exists() and self._read(part)["status"] == "running":
+                failed = {"status": "failed", "completed_at": manifests.now(), "error": reason}
+                self._write_manifest(part, {**self._read(part), **failed})
+
+    @property
+    def _training(self) -> Path:
+        return self.folder / "training"
+
+    def _claim(self) -> None:
+        """Refuse a folder where something else is called as ours would be."""
+        parts = [self.folder / part for part in ("training", "simulation")]
+        if any((part / MANIFEST).exists() for part in parts):
+            return
+        for part in parts:
+            if any(not path.name.startswith(".") for path in part.glob("*")):
+                reason = "there are files in it, but not of a result of cobre; move them away"
+                raise OutputError(str(part), reason)
+
+    def _remove_scenarios(self) -> None:
+        for name in dict.fromkeys(table.split("/")[0] for table in SIMULATION):
+            remove(self.folder / "simulation" / name)
+
+    def _write_dictionaries(self, run: Run) -> None:
+        place = self._training / "dictionaries"
+        write_json(
+            place / "codes.json", {"version": "1.0", "generated_at": manifests.now(), **dictionaries.CODES}
+        )
+        write_bytes(place / "entities.csv", dictionaries.entities(run.system))
+        write_bytes(place / "variables.csv", dictionaries.variables())
+        write_table(place / "bounds.parquet", dictionaries.bounds(run.system), self._compression)
+        write_json(place / "state_dictionary.json", dictionaries.states(run.states))
+
+    def _write_manifest(self, part: str, manifest: Mapping[str, Any]) -> None:
+        write_json(self.folder / part / MANIFEST, manifest)
+
+    def _read(self, part: str, name: str = MANIFEST) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.folder / part / name).read_text())
+        return content
+
+    def _partitions(self, tables: Mapping[str, pa.Table]) -> Iterator[tuple[Path, pa.Table]]:
+        scenarios = np.unique(tables["costs"]["scenario_id"].to_numpy())
+        for name, table in tables.items():
+            numbers, plain = table["scenario_id"].to_numpy(), table.drop_columns("scenario_id")
+            starts = np.searchsorted(numbers, scenarios)
+            ends = np.searchsorted(numbers, scenarios, side="right")
+            folder = self.folder / "simulation" / name
+            for scenario, start, end in zip(scenarios.tolist(), starts.tolist(), ends.tolist(), strict=True):
+                yield folder / partition(scenario), plain.slice(start, end - start)
+
+
+def partition(scenario: int) -> str:
+    """The file of a scenario, in the folder of a table."""
+    return f"scenario_id={scenario:04d}/data.parquet"

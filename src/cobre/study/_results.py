@@ -1,0 +1,236 @@
+"""What training and simulating a case give."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from cobre import sddp
+from cobre.lp._program import Floats
+from cobre.results import TrainingLog
+from cobre.sddp import Estimate, Event, IterationFinished, Policy, SimulationProgress, SimulationStopping
+from cobre.sddp.stopping import StoppingRule
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """One rank of a run.
+
+    Attributes:
+        rank: which one.
+        host: the machine it ran on.
+        backend: by which it spoke to the others.
+        wall_time_ms: what training took there, the starting of processes not included.
+        solving_ms: what solving took of it, summed over threads.
+        communication_ms: what it took to tell others, to hear from them and to wait for them.
+    """
+
+    rank: int
+    host: str
+    backend: str
+    wall_time_ms: int
+    solving_ms: int
+    communication_ms: int
+
+
+@dataclass(frozen=True)
+class ProgressEvent:
+    """How far a run is. What belongs to the other phase is None.
+
+    Attributes:
+        phase: ``"training"`` or ``"simulation"``.
+        wall_time_ms: since it began.
+        iteration: from 1.
+        lower_bound: after it.
+        upper_bound: the mean cost of its trajectories, an estimate.
+        gap: between the two, relatively.
+        iteration_time_ms: what the iteration took.
+        scenarios_complete: simulated so far.
+        scenarios_total: to be simulated.
+        worker_id: the rank that says so; None where there is only one.
+    """
+
+    phase: Literal["training", "simulation"]
+    wall_time_ms: int
+    iteration: int | None = None
+    lower_bound: float | None = None
+    upper_bound: float | None = None
+    gap: float | None = None
+    iteration_time_ms: int | None = None
+    scenarios_complete: int | None = None
+    scenarios_total: int | None = None
+    worker_id: int | None = None
+
+    @classmethod
+    def of(cls, event: Event, worker: int | None) -> ProgressEvent | None:
+        """Return what an event of the engine says of progress; None if it says nothing."""
+        match event:
+            case IterationFinished():
+                return cls(
+                    "training",
+                    _ms(event.seconds),
+                    iteration=event.iteration,
+                    lower_bound=event.bound,
+                    upper_bound=event.estimate.mean,
+                    gap=gap_of(event.bound, event.estimate.mean),
+                    iteration_time_ms=_ms(event.forward_s + event.backward_s + event.selection_s),
+                    worker_id=worker,
+                )
+            case SimulationProgress():
+                return cls(
+                    "simulation",
+                    _ms(event.seconds),
+                    scenarios_complete=event.done,
+                    scenarios_total=event.total,
+                    worker_id=worker,
+                )
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingResult:
+    """How training a case ended.
+
+    Attributes:
+        engine: all that the engine says of it.
+    """
+
+    engine: sddp.TrainingResult
+
+    @property
+    def policy(self) -> Policy:
+        """What was learnt."""
+        return self.engine.policy
+
+    @property
+    def iterations(self) -> int:
+        """How many were made, those before a resumption included."""
+        return self.engine.iterations
+
+    @property
+    def final_lower_bound(self) -> float:
+        """What the case costs at least."""
+        return self.engine.bound
+
+    @property
+    def final_upper_bound(self) -> float:
+        """The mean cost of the last iteration's trajectories: an estimate, not a bound that holds."""
+        return self.engine.estimates[-1].mean
+
+    @property
+    def final_gap(self) -> float | None:
+        """The gap between the two, relatively; None where it means nothing."""
+        return gap_of(self.final_lower_bound, self.final_upper_bound)
+
+    @property
+    def termination_reason(self) -> str:
+        """The stopping rule that ended it: ``"iteration_limit"``, ``"bound_stalling"``, ..."""
+        return "+".join(rule_name(rule) for rule in self.engine.stopped_by)
+
+    @property
+    def total_cuts(self) -> int:
+        """How many cuts were made, over all stages."""
+        return sum(event.cuts_added for event in self.engine.log)
+
+    @property
+    def convergence_history(self) -> pa.Table:
+        """One row per iteration: bounds, gap, cuts and times."""
+        return training_log(self.engine.log).tables["convergence"]
+
+    @property
+    def workers(self) -> list[WorkerInfo] | None:
+        """The ranks that took part, in this session; None if there was one."""
+        topology, log = self.engine.topology, self.engine.log
+        if topology.size == 1:
+            return None
+        host = {rank: name for name, ranks in topology.hosts.items() for rank in ranks}
+        own = [event.ranks for event in log if len(event.ranks) == topology.size]
+        return [
+            WorkerInfo(
+                rank,
+                host[rank],
+                topology.backend,
+                _ms(sum(ranks[rank].forward_s + ranks[rank].backward_s for ranks in own)),
+                _ms(sum(ranks[rank].solving_s for ranks in own)),
+                _ms(sum(ranks[rank].communication_s for ranks in own)),
+            )
+            for rank in range(topology.size)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """What following a policy cost.
+
+    Attributes:
+        output_directory: where the tables are.
+        totals: the discounted cost of each scenario.
+        seconds: what it took.
+    """
+
+    output_directory: Path
+    totals: Floats
+    seconds: float
+
+    @property
+    def scenarios(self) -> int:
+        """How many were simulated."""
+        return len(self.totals)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean cost, and how certain it is."""
+        return Estimate.of(self.totals.tolist())
+
+    @property
+    def mean_cost(self) -> float:
+        """The mean over all scenarios."""
+        return self.estimate.mean
+
+    @property
+    def std_cost(self) -> float:
+        """The standard deviation over all scenarios."""
+        return self.estimate.standard_deviation
+
+    @property
+    def wall_time_ms(self) -> int:
+        """What it took."""
+        return _ms(self.seconds)
+
+    @property
+    def output_files(self) -> list[str]:
+        """The tables, relative to the folder."""
+        found = (self.output_directory / "simulation").rglob("*.parquet")
+        return sorted(path.relative_to(self.output_directory).as_posix() for path in found)
+
+
+def training_log(events: Iterable[IterationFinished]) -> TrainingLog:
+    """Return the tables of a training of these iterations."""
+    log = TrainingLog()
+    for event in events:
+        log.add(event)
+    return log
+
+
+def gap_of(lower: float, upper: float) -> float | None:
+    """Return by how much of the upper figure the lower is below it; None if there is no telling."""
+    if not (math.isfinite(lower) and math.isfinite(upper)) or upper <= 0:
+        return None
+    return (upper - lower) / upper
+
+
+def rule_name(rule: StoppingRule) -> str:
+    """Return a rule's name in ``config.json``."""
+    if isinstance(rule, SimulationStopping):
+        return "simulation"
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(rule).__name__).lower()
+
+
+def _ms(seconds: float) -> int:
+    return round(1000 * seconds)

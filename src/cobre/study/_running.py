@@ -1,0 +1,225 @@
+"""A whole run of a case: train, simulate, and write what comes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from cobre import results
+from cobre.comm import BackendCommunicator
+from cobre.errors import OutputError, PolicyFileError
+from cobre.hydrothermal import Outcomes
+from cobre.results import TrainingLog, Writer
+from cobre.sddp import (
+    BoundStalling,
+    Checkpoint,
+    CheckpointWritten,
+    Event,
+    IterationFinished,
+    Listener,
+    Policy,
+    SimulationStopping,
+    Visit,
+)
+from cobre.sddp._checkpoint import saved_log
+from cobre.study._results import SimulationResult, TrainingResult, training_log
+from cobre.study._study import Study
+
+#: The rules that end a training because there is no more to be had, and not because of a limit.
+CONVERGED = (BoundStalling, SimulationStopping)
+#: After every how many iterations a run is saved, if the case does not say.
+EVERY = 10
+
+
+@dataclass(frozen=True)
+class Where:
+    """Who does the work: the ranks of a communicator, processes to be started, or this process alone."""
+
+    comm: BackendCommunicator | None = None
+    num_workers: int | None = None
+    backend: str = "shm"
+    threads: int = 1
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this process writes what is of the whole run."""
+        return self.comm is None or self.comm.rank == 0
+
+    @property
+    def topology(self) -> results.Topology:
+        """As manifests have it."""
+        if self.comm is not None:
+            known = self.comm.topology
+            return results.Topology(known.backend, known.size, self.threads, tuple(known.hosts))
+        if self.num_workers is not None:
+            return results.Topology(self.backend, self.num_workers, self.threads)
+        return results.Topology(threads=self.threads)
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What a run of a case left behind.
+
+    Attributes:
+        output_directory: where it is; `cobre.results.read` reads it.
+        training: how training ended; None if the case has a policy already.
+        simulation: what following the policy cost; None if the case wants none.
+    """
+
+    output_directory: Path
+    training: TrainingResult | None
+    simulation: SimulationResult | None
+
+
+@dataclass(frozen=True, eq=False)
+class TableRecorder:
+    """Writes the tables of the scenarios that a rank simulates."""
+
+    writer: Writer
+    study: Study
+
+    @cached_property
+    def _outcomes(self) -> Outcomes:
+        return Outcomes(self.study.case.system, self.study.problem)
+
+    def __call__(self, visits: Sequence[Visit]) -> None:
+        """Write them."""
+        self.writer.scenarios(self._outcomes.tables(visits))
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"writer": self.writer, "study": self.study}  # what is made of these is made again there
+
+
+class Runner:
+    """Runs a study and writes to a folder. Every rank makes one and calls the same methods.
+
+    Args:
+        study: what to run.
+        output: the folder.
+        where: who does the work.
+        listeners: called with each event.
+    """
+
+    def __init__(
+        self, study: Study, output: str | Path, where: Where, listeners: Sequence[Listener] = ()
+    ) -> None:
+        config = study.case.config
+        self._study, self._where, self._listeners = study, where, tuple(listeners)
+        self._writer = Writer(output, config.exports.compression or "zstd", config.policy.path)
+        self.folder = self._writer.folder
+        self.checkpoint_path = self._writer.policy_path.with_name("checkpoint.cobre")
+        self._log = TrainingLog()
+
+    def run(self, *, resume: bool = False) -> RunResult:
+        """Do all that the case asks for.
+
+        Args:
+            resume: go on from the last checkpoint in the folder instead of beginning anew.
+
+        Raises:
+            PolicyFileError: there is no checkpoint to go on from, or it belongs to another case.
+            OutputError: something cannot be written.
+            SolveError: a linear programme has no solution.
+            WorkerError: a worker failed.
+        """
+        config = self._study.case.config
+        resume = resume or config.policy.mode == "resume"
+        try:
+            trained = self._train(resume) if config.training.enabled else None
+            policy = trained.policy if trained else Policy.load(self._writer.policy_path)
+            simulated = self.simulate(policy) if config.simulation.enabled else None
+        except BaseException as error:
+            self._note_failure(error)
+            raise
+        return RunResult(self.folder, trained, simulated)
+
+    def simulate(self, policy: Policy) -> SimulationResult:
+        """Follow a policy, and write the tables of it."""
+        study, writer = self._study, self._writer
+        if self._where.speaks:
+            writer.begin_simulation(study.scenarios, self._where.topology)
+        self._meet()
+        begun = time.monotonic()
+        write = study.case.config.exports.simulation
+        recorder = TableRecorder(writer, study) if write else _forget
+        totals = study.follow(policy, recorder, listeners=self._listeners, **vars(self._where))
+        if self._where.speaks and write:
+            writer.finish_simulation()
+        return SimulationResult(self.folder, totals, time.monotonic() - begun)
+
+    def _train(self, resume: bool) -> TrainingResult:
+        start = self._warm_start(resume)
+        if self._where.speaks:
+            self._writer.begin(self._described())
+            if not resume and start is None:
+                for stale in (self.checkpoint_path, self._writer.policy_path):
+                    stale.unlink(missing_ok=True)
+        self._meet()
+        if resume:
+            self._log = training_log(saved_log(self.checkpoint_path))
+        result = self._study.train(
+            checkpoint=self._checkpoint(),
+            resume=self.checkpoint_path if resume else None,
+            warm_start=start,
+            listeners=(*self._listeners, self._keep),
+            **vars(self._where),
+        )
+        trained = TrainingResult(result)
+        if self._where.speaks:
+            result.policy.save(self._writer.policy_path)
+            converged = any(isinstance(rule, CONVERGED) for rule in result.stopped_by)
+            self._writer.finish(training_log(result.log), trained.termination_reason, converged=converged)
+        return trained
+
+    def _meet(self) -> None:
+        """Wait until rank 0 has made the folders and removed what was there before."""
+        if self._where.comm is not None:
+            self._where.comm.barrier()
+
+    def _warm_start(self, resume: bool) -> Policy | None:
+        """The policy to begin with; checked before anything is written."""
+        if resume and not self.checkpoint_path.exists():
+            reason = "there is no such checkpoint to go on from; run without resuming"
+            raise PolicyFileError(str(self.checkpoint_path), reason)
+        if resume or self._study.case.config.policy.mode != "warm_start":
+            return None
+        return Policy.load(self._writer.policy_path)
+
+    def _checkpoint(self) -> Checkpoint | None:
+        asked = self._study.case.config.policy.checkpointing
+        if asked.enabled is False:
+            return None
+        return Checkpoint(self.checkpoint_path, asked.interval_iterations or EVERY)
+
+    def _keep(self, event: Event) -> None:
+        """Write the tables of training whenever there is a checkpoint that they belong to."""
+        if isinstance(event, IterationFinished):
+            self._log.add(event)
+        if isinstance(event, CheckpointWritten):
+            self._writer.training(self._log)
+
+    def _note_failure(self, error: BaseException) -> None:
+        if self._where.speaks:
+            reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            with suppress(OutputError):  # a full disk is what has failed, perhaps
+                self._writer.fail(f"{type(error).__name__}: {reason}")
+                self._writer.training(self._log)
+
+    def _described(self) -> results.Run:
+        case = self._study.case
+        return results.Run(
+            case.system,
+            self._study.problem.states,
+            case.scenarios.seed,
+            case.config.model_dump(mode="json", by_alias=True),
+            self._where.topology,
+            case.folder,
+        )
+
+
+def _forget(visits: Sequence[Visit]) -> None:
+    """Keep nothing: only the costs are wanted."""

@@ -1,0 +1,40 @@
+"""What a case's ``config.json`` says of training, as the engine takes it."""
+
+from __future__ import annotations
+
+from cobre import sddp
+from cobre.case._config import CutSelection, Training
+from cobre.sddp import Selection, StoppingRule
+
+
+def stop_of(training: Training) -> StoppingRule:
+    """Return the case's stopping rules as one."""
+    rules: list[StoppingRule] = []
+    for rule in training.stopping_rules:
+        match rule.type:
+            case "iteration_limit":
+                rules.append(sddp.IterationLimit(rule.limit))
+            case "time_limit":
+                rules.append(sddp.TimeLimit(rule.seconds))
+            case "bound_stalling":
+                rules.append(sddp.BoundStalling(rule.iterations, rule.tolerance))
+            case "simulation":
+                rules.append(
+                    sddp.SimulationStopping(
+                        rule.replications, rule.period, rule.bound_window, rule.distance_tol, rule.bound_tol
+                    )
+                )
+    return sddp.AnyOf(tuple(rules)) if training.stopping_mode == "any" else sddp.AllOf(tuple(rules))
+
+
+def selection_of(given: CutSelection) -> Selection | None:
+    """Return the case's cut selection."""
+    if not given.enabled:
+        return None
+    every = given.check_frequency or 5
+    if given.method == "domination":
+        threshold = given.domination_epsilon
+        return sddp.Domination(every, 1e-9 if threshold is None else threshold)
+    if given.method == "lml1":
+        return sddp.LimitedMemoryLevel1(every, given.memory_window or 20)
+    return sddp.Level1(every)

@@ -1,0 +1,438 @@
+"""Tables of solved stages: balances and costs recomputed from the tables and the system alone."""
+
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cobre import results, sddp
+from cobre.hydrothermal import Outcomes
+from cobre.study import Study
+from cobre.study._study import noise_of
+from tests.case.folders import write
+from tests.hydrothermal.full_case import full_case
+from tests.hydrothermal.small_cases import HOURS, VOLUME, hydro, small_case, thermal
+
+SCENARIOS = 40
+
+
+class Simulated:
+    """A case, its simulation, and tables by their keys."""
+
+    def __init__(self, folder, scenarios):
+        self.study = Study.load(folder)
+        self.system = self.study.case.system
+        policy = self.study.train().policy
+        self.visits = []
+        self.totals = sddp.follow(self.study.problem, policy, self.visits.extend, scenarios)
+        self.outcomes = Outcomes(self.system, self.study.problem)
+        self.tables = self.outcomes.tables(self.visits)
+        self.policy = policy
+
+    def rows(self, name, key=None):
+        """Rows of a table, by scenario, stage, and block and entity if there are any."""
+        keys = ["scenario_id", "stage_id"] + (["block_id", key] if key else [])
+        return {tuple(row[k] for k in keys): row for row in self.tables[name].to_pylist()}
+
+    def moments(self):
+        for scenario in range(len(self.totals)):
+            for number, stage in enumerate(self.system.stages):
+                yield scenario, number, stage
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    return Simulated(write(tmp_path_factory.mktemp("full"), full_case()), SCENARIOS)
+
+
+def test_every_scenario_stage_block_and_entity_has_its_row(full):
+    blocks = sum(len(stage.blocks) for stage in full.system.stages)
+    system = full.system
+    for name, entities in {
+        "hydros": system.hydros,
+        "thermals": system.thermals,
+        "exchanges": system.lines,
+        "buses": system.buses,
+        "pumping_stations": system.pumping,
+        "contracts": system.contracts,
+        "non_controllables": system.sources,
+    }.items():
+        assert full.tables[name].num_rows == SCENARIOS * blocks * len(entities)
+    assert full.tables["costs"].num_rows == SCENARIOS * len(system.stages)
+    assert full.tables.keys() == results.SIMULATION.keys()
+
+
+def test_power_balances_at_every_bus_in_every_block(full):
+    system = full.system
+    buses, plants = full.rows("buses", "bus_id"), full.rows("hydros", "hydro_id")
+    thermals, sources = (
+        full.rows("thermals", "thermal_id"),
+        full.rows("non_controllables", "non_controllable_id"),
+    )
+    stations, trade = (
+        full.rows("pumping_stations", "pumping_station_id"),
+        full.rows("contracts", "contract_id"),
+    )
+    lines = full.rows("exchanges", "line_id")
+    for scenario, number, stage in full.moments():
+        for k in range(len(stage.blocks)):
+            at = (scenario, number, k)
+            power = defaultdict(float)
+            for entities, rows, column, sign in (
+                (system.hydros, plants, "generation_mw", 1),
+                (system.thermals, thermals, "generation_mw", 1),
+                (system.sources, sources, "generation_mw", 1),
+                (system.contracts, trade, "power_mw", 1),
+                (system.pumping, stations, "power_consumption_mw", -1),
+            ):
+                for entity in entities:
+                    power[entity.bus] += sign * rows[*at, entity.id][column]
+            for line in system.lines:
+                row = lines[*at, line.id]
+                power[line.source_bus] += line.efficiency * row["reverse_flow_mw"] - row["direct_flow_mw"]
+                power[line.target_bus] += line.efficiency * row["direct_flow_mw"] - row["reverse_flow_mw"]
+            for bus in system.buses:
+                row = buses[*at, bus.id]
+                served = power[bus.id] + row["deficit_mw"] - row["excess_mw"]
+                assert served == pytest.approx(row["load_mw"], abs=1e-6)
+
+
+def test_water_balances_in_every_reservoir(full):
+    """In all blocks together, or in each of a chronological stage."""
+    system, plants = full.system, full.rows("hydros", "hydro_id")
+    stations = full.rows("pumping_stations", "pumping_station_id")
+    for scenario, number, stage in full.moments():
+        hm3 = [block.hours * 3600 / 1e6 for block in stage.blocks]
+        blocks = range(len(hm3))
+        for period in [[k] for k in blocks] if stage.chronological else [list(blocks)]:
+            for plant in system.hydros:
+                gained = 0.0
+                for k in period:
+                    row = plants[scenario, number, k, plant.id]
+                    above, below = (row[f"water_withdrawal_violation_{side}_m3s"] for side in ("pos", "neg"))
+                    flow = row["incremental_inflow_m3s"] + row["inflow_nonnegativity_slack_m3s"]
+                    flow -= row["outflow_m3s"] + (row["diverted_outflow_m3s"] or 0.0)
+                    flow -= (row["evaporation_m3s"] or 0.0) + plant.withdrawal_m3s[number] + above - below
+                    for other in system.hydros:
+                        up = plants[scenario, number, k, other.id]
+                        flow += up["outflow_m3s"] if other.downstream == plant.id else 0.0
+                        flow += up["diverted_outflow_m3s"] if other.diversion == plant.id else 0.0
+                    for station in system.pumping:
+                        pumped = stations[scenario, number, k, station.id]["pumped_flow_m3s"]
+                        flow += pumped * (
+                            (station.target_hydro == plant.id) - (station.source_hydro == plant.id)
+                        )
+                    gained += hm3[k] * flow
+                first, last = (plants[scenario, number, k, plant.id] for k in (period[0], period[-1]))
+                change = last["storage_final_hm3"] - first["storage_initial_hm3"]
+                assert change == pytest.approx(gained, abs=1e-6)
+
+
+def test_all_that_arrives_is_the_inflow(full):
+    system, plants = full.system, full.rows("hydros", "hydro_id")
+    stations = full.rows("pumping_stations", "pumping_station_id")
+    for (scenario, number, k, plant), row in plants.items():
+        arrives = row["incremental_inflow_m3s"] + (row["diverted_inflow_m3s"] or 0.0)
+        ups = [hydro.id for hydro in system.hydros if hydro.downstream == plant]
+        arrives += sum(plants[scenario, number, k, up]["outflow_m3s"] for up in ups)
+        pumps = [station.id for station in system.pumping if station.target_hydro == plant]
+        arrives += sum(stations[scenario, number, k, pump]["pumped_flow_m3s"] for pump in pumps)
+        assert row["inflow_m3s"] == pytest.approx(arrives, abs=1e-9)
+
+
+def test_volumes_and_past_inflows_go_on_from_stage_to_stage(full):
+    plants, lags = full.rows("hydros", "hydro_id"), full.tables["inflow_lags"].to_pylist()
+    for scenario, number, _stage in full.moments():
+        for plant in full.system.hydros:
+            first = plants[scenario, number, 0, plant.id]["storage_initial_hm3"]
+            before = plant.initial_hm3
+            if number:
+                last = len(full.system.stages[number - 1].blocks) - 1
+                before = plants[scenario, number - 1, last, plant.id]["storage_final_hm3"]
+            assert first == pytest.approx(before, abs=1e-9)
+    assert len(lags) == SCENARIOS * len(full.system.stages)  # only plant 0 remembers, one stage
+    for row in lags:
+        scenario, number = row["scenario_id"], row["stage_id"]
+        assert (row["hydro_id"], row["lag_index"]) == (0, 1)
+        known = 45.0 if number == 0 else plants[scenario, number - 1, 0, 0]["incremental_inflow_m3s"]
+        assert row["inflow_m3s"] == pytest.approx(known, abs=1e-9)
+
+
+def test_what_is_random_is_what_was_drawn(full):
+    """Inflows, loads and availabilities by their models, from the noise that each scenario met."""
+    system, noise = full.system, noise_of(full.system, full.study.case.scenarios)
+    drawn = {
+        (int(scenario), visit.node): noise[visit.node][row]
+        for visit in full.visits
+        for scenario, row in zip(visit.trajectories, visit.realizations, strict=True)
+    }
+    lags = {
+        (row["scenario_id"], row["stage_id"]): row["inflow_m3s"]
+        for row in full.tables["inflow_lags"].to_pylist()
+    }
+    for (scenario, t, _, plant), row in full.rows("hydros", "hydro_id").items():
+        place = [hydro.id for hydro in system.hydros].index(plant)
+        model = system.hydros[place].inflow
+        inflow = model.base_m3s[t] + model.scale_m3s[t] * drawn[scenario, t][place]
+        if plant == 0:
+            inflow += model.coefficients[t][0] * lags[scenario, t]
+        assert row["incremental_inflow_m3s"] == pytest.approx(inflow, abs=1e-6)
+    for (scenario, t, k, bus), row in full.rows("buses", "bus_id").items():
+        model = system.buses[bus]
+        eta = drawn[scenario, t][3] if bus == 1 else 0.0  # the load of bus 0 is certain
+        load = max(model.load_mean_mw[t] + model.load_std_mw[t] * eta, 0.0) * model.load_factors[t][k]
+        assert row["load_mw"] == pytest.approx(load, abs=1e-9)
+    for (scenario, t, k, source), row in full.rows("non_controllables", "non_controllable_id").items():
+        model = next(one for one in system.sources if one.id == source)
+        eta = drawn[scenario, t][4] if source == 0 else 0.0
+        share = min(max(model.mean[t] + model.std[t] * eta, 0.0), 1.0)
+        available = model.max_generation_mw[t] * share * model.factors[t][k]
+        assert row["available_mw"] == pytest.approx(available, abs=1e-9)
+        assert row["generation_mw"] + row["curtailment_mw"] == pytest.approx(available, abs=1e-9)
+
+
+def component_costs(full, scenario, number, stage, rows):
+    """Each component of a stage's cost, from amounts in the tables and prices in the system."""
+    system, cost = full.system, defaultdict(float)
+    hours = [block.hours for block in stage.blocks]
+    for k, h in enumerate(hours):
+        at = (scenario, number, k)
+        for plant in system.thermals:
+            power = rows["thermals"][*at, plant.id]["generation_mw"]
+            cost["thermal_cost"] += h * power * plant.cost_per_mwh[number]
+        for contract in system.contracts:
+            power = abs(rows["contracts"][*at, contract.id]["power_mw"])
+            cost["contract_cost"] += h * power * contract.price_per_mwh[number]
+        for line in system.lines:
+            row = rows["exchanges"][*at, line.id]
+            sent = row["direct_flow_mw"] + row["reverse_flow_mw"]
+            cost["exchange_cost"] += h * sent * line.exchange_cost_per_mwh[number]
+        for bus in system.buses:
+            row = rows["buses"][*at, bus.id]
+            cost["excess_cost"] += h * row["excess_mw"] * bus.excess_cost_per_mwh[number]
+            left = row["deficit_mw"]
+            for segment in bus.deficit:  # the cheaper first
+                cost["deficit_cost"] += h * min(left, segment.depth_mw) * segment.cost_per_mwh
+                left -= min(left, segment.depth_mw)
+        for source in system.sources:
+            row = rows["non_controllables"][*at, source.id]
+            price = source.curtailment_cost_per_mwh[number]
+            cost["curtailment_cost"] += h * row["curtailment_mw"] * price
+            cost["constant"] += h * row["available_mw"] * price
+        for plant in system.hydros:
+            row, prices = rows["hydros"][*at, plant.id], plant.penalties
+            volumes = stage.chronological or k == len(hours) - 1
+            for component, column, price, factor in (
+                ("spillage_cost", "spillage_m3s", prices.spillage, h),
+                ("spillage_cost", "diverted_outflow_m3s", prices.diversion, h),
+                ("outflow_violation_below_cost", "outflow_slack_below_m3s", prices.outflow_below, h),
+                ("outflow_violation_above_cost", "outflow_slack_above_m3s", prices.outflow_above, h),
+                ("turbined_violation_cost", "turbined_slack_m3s", prices.turbined_below, h),
+                ("generation_violation_cost", "generation_slack_mw", prices.generation_below_per_mwh, h),
+                ("evaporation_violation_cost", "evaporation_violation_pos_m3s", prices.evaporation_above, h),
+                ("evaporation_violation_cost", "evaporation_violation_neg_m3s", prices.evaporation_below, h),
+                (
+                    "withdrawal_violation_cost",
+                    "water_withdrawal_violation_pos_m3s",
+                    prices.withdrawal_above,
+                    h,
+                ),
+                (
+                    "withdrawal_violation_cost",
+                    "water_withdrawal_violation_neg_m3s",
+                    prices.withdrawal_below,
+                    h,
+                ),
+                ("inflow_penalty_cost", "inflow_nonnegativity_slack_m3s", prices.negative_inflow, h),
+                (
+                    "storage_violation_cost",
+                    "storage_violation_below_hm3",
+                    prices.storage_below_per_hm3,
+                    volumes,
+                ),
+            ):
+                cost[component] += (row[column] or 0.0) * price[number] * factor
+        for constraint in system.constraints:
+            row = rows["violations/generic"].get((*at, constraint.id))
+            if row is not None:
+                cost["generic_violation_cost"] += h * abs(row["slack_value"]) * constraint.slack_cost
+    return cost
+
+
+KEYS = {
+    "thermals": "thermal_id",
+    "contracts": "contract_id",
+    "exchanges": "line_id",
+    "buses": "bus_id",
+    "non_controllables": "non_controllable_id",
+    "hydros": "hydro_id",
+    "violations/generic": "constraint_id",
+}
+
+PARTS = [column.name for column in results.SIMULATION["costs"] if column.unit == "$"][3:]
+
+
+def test_costs_are_amounts_times_prices_and_sum_to_the_cost_of_the_stage(full):
+    rows = {name: full.rows(name, key) for name, key in KEYS.items()}
+    costs = full.rows("costs")
+    violations = [
+        part
+        for part in PARTS
+        if "violation" in part and part.split("_")[0] not in ("storage", "generic", "hydro")
+    ]
+    assert len(violations) == 6
+    paid = {
+        (int(scenario), visit.step): cost
+        for visit in full.visits
+        for scenario, cost in zip(visit.trajectories, visit.costs.tolist(), strict=True)
+    }
+    seen = defaultdict(float)
+    for scenario, number, stage in full.moments():
+        row, made = costs[scenario, number], component_costs(full, scenario, number, stage, rows)
+        constant = made.pop("constant")
+        for part, value in made.items():
+            assert row[part] == pytest.approx(value, rel=1e-9, abs=1e-6), part
+            seen[part] = max(seen[part], abs(value))
+        assert row["hydro_violation_cost"] == pytest.approx(sum(row[part] for part in violations), rel=1e-12)
+        total = sum(row[part] for part in PARTS if part not in violations)
+        assert total == pytest.approx(row["immediate_cost"] + constant, rel=1e-12, abs=1e-7)
+        assert row["immediate_cost"] == paid[scenario, number]
+        assert row["total_cost"] == pytest.approx(row["immediate_cost"] + row["future_cost"], rel=1e-12)
+    rare = {"filling_target_cost", "fpha_turbined_cost", "pumping_cost", "hydro_violation_cost"}
+    assert {part for part, most in seen.items() if most > 1e-3} == set(PARTS) - rare
+
+
+def test_costs_by_entity_sum_to_those_of_the_stage(full):
+    for name, column, part in (
+        ("thermals", "generation_cost", "thermal_cost"),
+        ("exchanges", "exchange_cost", "exchange_cost"),
+        ("contracts", "total_cost", "contract_cost"),
+        ("non_controllables", "curtailment_cost", "curtailment_cost"),
+        ("violations/generic", "slack_cost", "generic_violation_cost"),
+    ):
+        sums = full.tables[name].group_by(["scenario_id", "stage_id"]).aggregate([(column, "sum")])
+        found = {(row["scenario_id"], row["stage_id"]): row[f"{column}_sum"] for row in sums.to_pylist()}
+        for key, row in full.rows("costs").items():
+            assert found.get(key, 0.0) == pytest.approx(row[part], rel=1e-9, abs=1e-7)
+
+
+def test_discounted_costs_sum_to_the_total_of_the_trajectory(full):
+    costs = full.rows("costs")
+    for scenario, total in enumerate(full.totals):
+        rows = [costs[scenario, number] for number in range(len(full.system.stages))]
+        assert sum(row["discount_factor"] * row["immediate_cost"] for row in rows) == pytest.approx(total)
+
+
+def test_the_future_cost_is_what_the_policy_says(full):
+    names = full.study.problem.states
+    for visit in full.visits:
+        node = full.study.problem.nodes[visit.node]
+        for scenario, state in list(zip(visit.trajectories.tolist(), visit.outgoing, strict=True))[:5]:
+            value = full.policy.value(node.name, dict(zip(names, state, strict=True))).value
+            row = full.rows("costs")[scenario, visit.step]
+            assert row["future_cost"] == pytest.approx(node.discount * value, rel=1e-7, abs=1e-5)
+
+
+def test_energies_are_powers_times_hours(full):
+    hours = {
+        (t, k): block.hours
+        for t, stage in enumerate(full.system.stages)
+        for k, block in enumerate(stage.blocks)
+    }
+    for table in full.tables.values():
+        for energy in [
+            column for column in table.column_names if column.endswith("_mwh") and "per" not in column
+        ]:
+            power = energy.removesuffix("h").replace("energy", "power")
+            for row in table.to_pylist():
+                assert row[energy] == pytest.approx(row[power] * hours[row["stage_id"], row["block_id"]])
+
+
+def test_slacks_are_what_is_missing(full):
+    """Where something costs when it is missed, no more is given as missing than is."""
+    for (_, t, _, plant), row in full.rows("hydros", "hydro_id").items():
+        limits = next(hydro for hydro in full.system.hydros if hydro.id == plant)
+        least = max(limits.min_outflow_m3s[t] - row["outflow_m3s"], 0.0)
+        most = max(row["outflow_m3s"] - limits.max_outflow_m3s[t], 0.0)
+        turbined = max(limits.min_turbined_m3s[t] - row["turbined_m3s"], 0.0)
+        generation = max(limits.min_generation_mw[t] - row["generation_mw"], 0.0)
+        volume = max(limits.min_storage_hm3[t] - row["storage_final_hm3"], 0.0)
+        given = [row[f"outflow_slack_{side}_m3s"] for side in ("below", "above")]
+        given += [row["turbined_slack_m3s"], row["generation_slack_mw"], row["storage_violation_below_hm3"]]
+        assert given == pytest.approx([least, most, turbined, generation, volume], abs=1e-6)
+
+
+def test_codes_tell_states_and_binding_volumes(full):
+    plants = full.rows("hydros", "hydro_id")
+    assert {row["operative_state_code"] for (*_, plant), row in plants.items() if plant == 7} == {0}
+    for (_, t, _, plant), row in plants.items():
+        limits = next(hydro for hydro in full.system.hydros if hydro.id == plant)
+        low = row["storage_final_hm3"] <= limits.min_storage_hm3[t] + 1e-6
+        high = row["storage_final_hm3"] >= limits.max_storage_hm3[t] - 1e-6
+        assert row["storage_binding_code"] == low + 2 * high
+    lines = full.rows("exchanges", "line_id")
+    assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t == 0} == {0}  # enters later
+    assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t > 0} <= {2, 3}
+    for (_, t, _, plant), row in full.rows("thermals", "thermal_id").items():
+        full_power = row["generation_mw"] >= full.system.thermals[plant].max_mw[t] - 1e-4
+        assert row["operative_state_code"] == (3 if full_power else 2)
+
+
+def test_what_a_plant_has_not_is_null(full):
+    first, second, third = (
+        next(row for (*_, plant), row in full.rows("hydros", "hydro_id").items() if plant == number)
+        for number in (0, 1, 7)
+    )
+    names = ("evaporation_m3s", "diverted_inflow_m3s", "diverted_outflow_m3s")
+    assert [[row[name] is None for name in names] for row in (first, second, third)] == [
+        [False, True, False],
+        [True, False, True],
+        [True, True, True],
+    ]
+
+
+def test_tables_do_not_depend_on_who_simulates_what(full):
+    """One scenario at a time gives the bits of all at once."""
+
+    def part(visit, scenario):
+        mine = visit.trajectories == scenario
+        arrays = {name: getattr(visit, name)[mine] for name in vars(visit) if name not in ("step", "node")}
+        return type(visit)(step=visit.step, node=visit.node, **arrays)
+
+    alone = [
+        full.outcomes.tables([part(visit, scenario) for visit in full.visits])
+        for scenario in range(SCENARIOS)
+    ]
+    for name, table in full.tables.items():
+        assert pa.concat_tables(tables[name] for tables in alone).combine_chunks().equals(table)
+
+
+@pytest.mark.parametrize("name", results.SIMULATION)
+def test_a_table_has_its_columns_and_no_nulls_but_where_they_may_be(full, name):
+    table = full.tables[name]
+    assert table.schema.remove(0) == results.schema_of(results.SIMULATION[name])
+    table.validate(full=True)
+    for field in table.schema:
+        assert field.nullable or table[field.name].null_count == 0
+    assert np.all(np.diff(table["scenario_id"].to_numpy()) >= 0)
+
+
+def test_prices_and_water_values_on_paper(tmp_path):
+    """A hm³ of the upper plant replaces fuel at 10 twice, and one of the lower once."""
+    plants = [hydro(0, inflow=40.0, most_hm3=60.0, downstream=1), hydro(1, inflow=5.0, most_hm3=50.0)]
+    folder = small_case(
+        tmp_path, stages=4, hydros=plants, thermals=[thermal(0, 60.0, 10.0)], initial={0: 50.0, 1: 20.0}
+    )
+    small = Simulated(folder, 2)
+    assert small.tables["buses"]["spot_price"].to_pylist() == pytest.approx([10.0] * 8)
+    saved = {0: 2 * 10.0 * HOURS / VOLUME, 1: 10.0 * HOURS / VOLUME}
+    for (*_, plant), row in small.rows("hydros", "hydro_id").items():
+        assert row["water_value_per_hm3"] == pytest.approx(saved[plant])
+
+
+def test_the_price_of_unserved_load_is_that_of_its_segment(tmp_path):
+    small = Simulated(small_case(tmp_path, thermals=[thermal(0, 90.0, 10.0)]), 1)
+    assert set(small.tables) == {"costs", "thermals", "buses"}
+    assert small.tables["buses"]["spot_price"].to_pylist() == pytest.approx([1000.0, 1000.0])
+    assert small.tables["buses"]["deficit_mw"].to_pylist() == pytest.approx([10.0, 10.0])

@@ -1,0 +1,185 @@
+"""What is written is what is read."""
+
+import hashlib
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from cobre import results
+from cobre.results import _reader, _writer
+from tests.results.made_up import contents, iteration, made_up_log, made_up_run, made_up_tables, write_all
+
+LAYOUT = """
+training/_manifest.json training/metadata.json training/convergence.parquet training/timing/iterations.parquet
+training/timing/mpi_ranks.parquet training/solver/iterations.parquet training/dictionaries/codes.json
+training/dictionaries/entities.csv training/dictionaries/variables.csv training/dictionaries/bounds.parquet
+training/dictionaries/state_dictionary.json policy/policy.cobre simulation/_manifest.json
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    return made_up_run(tmp_path / "case")
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "some" / "where"  # made if need be
+
+
+def test_the_folder_has_the_layout_of_the_format(run, out):
+    write_all(results.Writer(out), run, 2)
+    partitions = {
+        f"simulation/{name}/scenario_id=000{i}/data.parquet"
+        for name in ("costs", "hydros", "violations/generic")
+        for i in range(2)
+    }
+    assert contents(out).keys() == set(LAYOUT.split()) | partitions
+
+
+def test_what_is_written_is_what_is_read(run, out):
+    write_all(results.Writer(out), run, 12)
+    read = results.read(out)
+    for name, table in made_up_log().tables.items():
+        assert read.table(name).equals(table)
+    assert read.convergence.equals(made_up_log().tables["convergence"])
+    for name, table in made_up_tables(range(12)).items():
+        found = read.simulation(name)
+        assert found.column_names == [*table.column_names[1:], "scenario_id"]
+        assert found.select(table.column_names).cast(table.schema).equals(table)
+    assert read.tables == ("costs", "hydros", "violations/generic")
+    assert read.policy_path.read_bytes() == b"a policy"
+
+
+def test_some_columns_of_some_scenarios(run, out):
+    write_all(results.Writer(out), run, 12)
+    found = results.read(out).simulation("costs", ["scenario_id", "thermal_cost"], scenarios=[3, 11])
+    whole = made_up_tables(range(12))["costs"]
+    assert found["scenario_id"].to_pylist() == [3] * 4 + [11] * 4
+    assert found["thermal_cost"].to_pylist()[:4] == whole["thermal_cost"].to_pylist()[12:16]
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4", "none"])
+def test_every_compression_of_the_format(run, out, compression):
+    write_all(results.Writer(out, compression), run, 2)
+    column = pq.ParquetFile(out / "training/convergence.parquet").metadata.row_group(0).column(0)
+    assert column.compression.lower() == {"none": "uncompressed"}.get(compression, compression)
+    assert results.read(out).simulation("hydros").num_rows == 8
+
+
+def test_many_scenarios_stay_in_their_order(run, out, monkeypatch):
+    """Names of ten thousand and more do not sort as their numbers do; here, of ten."""
+    for module in (_writer, _reader):
+        monkeypatch.setattr(module, "partition", "scenario_id={}/data.parquet".format)
+    write_all(results.Writer(out), run, 12)
+    assert (out / "simulation/costs/scenario_id=11/data.parquet").exists()
+    found = results.read(out).simulation("costs", ["scenario_id"])["scenario_id"].to_pylist()
+    assert found == sorted(found)
+    assert _writer.partition(10_002) == "scenario_id=10002/data.parquet"
+
+
+def test_ranks_write_what_one_would_have_written(run, tmp_path):
+    """Each its own scenarios, in any order."""
+    one, several = results.Writer(tmp_path / "one"), results.Writer(tmp_path / "several")
+    for writer, parts in ((one, [range(9)]), (several, [range(5, 9), range(3), range(3, 5)])):
+        writer.begin(run)
+        writer.begin_simulation(9)
+        for part in parts:
+            writer.scenarios(made_up_tables(part))
+        writer.finish_simulation()
+    data = [
+        {name: content for name, content in contents(writer.folder).items() if name.endswith("data.parquet")}
+        for writer in (one, several)
+    ]
+    assert data[0] == data[1]
+
+
+def test_only_documented_columns_depend_on_the_clock(run, tmp_path):
+    folders = [tmp_path / name for name in ("one", "other")]
+    for folder in folders:
+        write_all(results.Writer(folder), run, 2)
+    one, other = (contents(folder) for folder in folders)
+    timed = ("_manifest.json", "metadata.json", "codes.json")
+    assert {name for name in one if one[name] != other[name] and not name.endswith(timed)} == set()
+
+
+def test_manifests_say_what_was_done(run, out):
+    write_all(results.Writer(out), run, 2)
+    read = results.read(out)
+    manifest, about, simulation = read.manifest, read.metadata, read.simulation_manifest
+    assert (manifest["version"], manifest["status"]) == ("2.0.0", "complete")
+    assert manifest["iterations"] == {"max_iterations": 10, "completed": 3, "converged_at": None}
+    gap = 100 * (150 - 103) / 103
+    assert manifest["convergence"] == {
+        "achieved": False,
+        "final_gap_percent": pytest.approx(gap),
+        "final_lower_bound": 103.0,
+        "termination_reason": "the iteration limit of 3 is reached",
+    }
+    assert manifest["cuts"] == {"total_generated": 60, "total_active": 57, "peak_active": 57}
+    assert manifest["checksum"]["policy"] == hashlib.sha256(b"a policy").hexdigest()
+    assert manifest["distribution"]["world_size"] == 2
+    assert (manifest["distribution"]["num_nodes"], manifest["distribution"]["hosts"]) == (2, ["a", "b"])
+    assert manifest["started_at"] <= manifest["completed_at"]
+    assert about["configuration_snapshot"]["seed"] == 7
+    assert about["configuration_snapshot"]["settings"]["training"]["forward_passes"] == 2
+    assert about["run_info"]["duration_seconds"] == 6.0
+    assert about["run_info"]["solver_version"].count(".") == 2
+    inputs = about["data_integrity"]["input_files"]
+    assert inputs["stages.json"] == hashlib.sha256((run.case / "stages.json").read_bytes()).hexdigest()
+    assert len(inputs) == len(contents(run.case))
+    assert simulation["scenarios"] == {"total": 2, "completed": 2, "failed": 0}
+
+
+def test_a_run_that_has_converged_says_so(run, out):
+    writer = results.Writer(out)
+    writer.begin(run)
+    writer.finish(made_up_log(), "the bound has settled", converged=True)
+    manifest = results.read(out).manifest
+    assert (manifest["status"], manifest["iterations"]["converged_at"]) == ("converged", 3)
+
+
+def test_a_simulation_alone(run, out):
+    writer = results.Writer(out)
+    writer.begin_simulation(2)
+    writer.scenarios(made_up_tables(range(2)))
+    writer.finish_simulation()
+    read = results.read(out)
+    assert (read.manifest, read.metadata) == ({}, {})
+    assert read.simulation("costs").num_rows == 8
+
+
+def test_outputs_inside_the_case_are_no_inputs(run):
+    writer = results.Writer(run.case / "output")
+    before = len(contents(run.case))
+    for _ in range(2):
+        writer.begin(run)
+        inputs = json.loads((writer.folder / "training/metadata.json").read_text())["data_integrity"]
+        assert len(inputs["input_files"]) == before
+
+
+def test_cuts_that_were_removed_are_counted():
+    table = made_up_log().tables["convergence"]
+    assert table["cuts_removed"].to_pylist() == [1, 1, 1]
+    assert table["time_total_ms"].to_pylist() == [2000, 2000, 2000]
+
+
+def test_a_bound_that_is_not_positive_has_no_gap():
+    log = results.TrainingLog()
+    log.add(iteration(1, bound=0.0))
+    assert log.gap_percent is None
+
+
+def test_a_resumed_run_keeps_the_iterations_before_it(run, out):
+    """Its checkpoint may be older than what was logged last."""
+    writer = results.Writer(out)
+    writer.begin(run)
+    writer.training(made_up_log(4))
+    log = results.TrainingLog(results.read(out, partial=True).training)
+    writer.begin(run)
+    for number in (3, 4, 5):
+        log.add(iteration(number))
+    writer.finish(log, "enough")
+    assert results.read(out).convergence["iteration"].to_pylist() == [1, 2, 3, 4, 5]
+    assert results.read(out).table("timing/mpi_ranks")["rank"].to_pylist() == [0, 1] * 5

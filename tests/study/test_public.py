@@ -1,0 +1,196 @@
+"""What programs call: `cobre.train` and its companions."""
+
+import multiprocessing
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import cobre
+from cobre import results, sddp
+from cobre.errors import CaseError, InitializationFailed, InvalidBackend, InvalidProblem
+from cobre.study import Study
+from tests.study.cases import copy
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return copy("one-reservoir", tmp_path_factory.mktemp("cases") / "case")
+
+
+@pytest.fixture(scope="module")
+def case(folder):
+    return cobre.CaseLoader.load(folder)
+
+
+@pytest.fixture(scope="module")
+def trained(case):
+    return cobre.train(case)
+
+
+def test_a_case_tells_what_there_is(case):
+    assert case.stages == 12
+    assert [len(case.buses), len(case.lines), len(case.hydros), len(case.thermals)] == [1, 0, 1, 3]
+
+
+def test_training_tells_how_it_ended(case, trained):
+    study = Study.of(case)
+    engine = sddp.train(study.problem, 4, trajectories=3, seed=case.scenarios.seed, risk=study.risk)
+    assert trained.iterations == 4
+    assert trained.final_lower_bound == engine.bound
+    assert trained.final_upper_bound == engine.estimates[-1].mean
+    assert trained.final_gap == pytest.approx(1 - engine.bound / engine.estimates[-1].mean)
+    assert trained.termination_reason == "iteration_limit"
+    assert trained.total_cuts == sum(len(engine.policy.cuts(name).intercepts) for name in engine.policy.nodes)
+    assert trained.workers is None
+    history = trained.convergence_history
+    assert history["lower_bound"].to_pylist() == engine.bounds.tolist()
+    assert history["upper_bound_mean"].to_pylist() == [estimate.mean for estimate in engine.estimates]
+
+
+def test_workers_are_described_and_give_the_same(case, trained):
+    events = []
+    result = cobre.train(case, progress_callback=events.append, num_workers=2)
+    assert result.final_lower_bound == trained.final_lower_bound
+    assert [worker.rank for worker in result.workers] == [0, 1]
+    assert {worker.backend for worker in result.workers} == {"shm"}
+    assert all(worker.wall_time_ms > 0 for worker in result.workers)
+    assert [(event.phase, event.iteration, event.worker_id) for event in events] == [
+        ("training", number, 0) for number in (1, 2, 3, 4)
+    ]
+    assert [event.lower_bound for event in events] == result.engine.bounds.tolist()
+
+
+def test_settings_can_be_overridden(case):
+    result = cobre.train(
+        case, {"training": {"forward_passes": 2, "stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
+    )
+    assert result.iterations == 2
+    assert result.engine.estimates[0].count == 2
+    with pytest.raises(CaseError) as caught:
+        cobre.train(case, {"training": {"forward_passes": -1}, "simulaton": {}})
+    assert {finding.field for finding in caught.value.findings} == {"training.forward_passes", "simulaton"}
+    assert case.config.training.forward_passes == 3  # the case is as it was
+
+
+def test_simulation_writes_tables(case, trained, tmp_path):
+    events = []
+    result = cobre.simulate(
+        case, trained.policy, {"simulation": {"num_scenarios": 7}}, events.append, output=tmp_path
+    )
+    assert result.scenarios == 7
+    assert result.output_directory == tmp_path
+    assert "simulation/costs/scenario_id=0006/data.parquet" in result.output_files
+    assert result.mean_cost == pytest.approx(np.mean(result.totals))
+    assert result.std_cost == pytest.approx(np.std(result.totals, ddof=1))
+    assert [(events[-1].phase, events[-1].scenarios_complete, events[-1].scenarios_total)] == [
+        ("simulation", 7, 7)
+    ]
+    plain = sddp.simulate(Study.of(case).problem, trained.policy, 7, seed=case.scenarios.seed)
+    np.testing.assert_array_equal(result.totals, plain.totals)
+
+
+def test_a_run_leaves_everything_in_a_folder(folder, trained, tmp_path):
+    done = cobre.run(folder, output=tmp_path / "out")
+    assert done.training.final_lower_bound == trained.final_lower_bound
+    found = results.read(tmp_path / "out")
+    assert found.manifest["status"] == "complete"
+    assert found.manifest["convergence"]["termination_reason"] == "iteration_limit"
+    assert found.convergence["lower_bound"].to_pylist() == trained.engine.bounds.tolist()
+    assert found.simulation("costs").num_rows == 5 * 12
+    policy = cobre.Policy.load(found.policy_path)
+    assert policy.bound == trained.final_lower_bound
+    assert policy.fingerprint == trained.policy.fingerprint
+
+
+def test_a_policy_of_before_can_be_simulated_or_built_upon(tmp_path):
+    first = cobre.run(copy("one-reservoir", tmp_path / "case"), output=tmp_path / "out")
+    overrides = {"training": {"enabled": False}, "simulation": {"num_scenarios": 9}}
+    again = cobre.run(tmp_path / "case", overrides, output=tmp_path / "out")
+    assert again.training is None
+    assert again.simulation.scenarios == 9
+    warm = cobre.run(tmp_path / "case", {"policy": {"mode": "warm_start"}}, output=tmp_path / "out")
+    assert warm.training.engine.bounds[0] > first.training.engine.bounds[0]
+    assert warm.training.engine.bounds[0] >= first.training.final_lower_bound * (1 - 1e-12)
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path):
+    """With other workers, and to the bits of the run that was not disturbed."""
+    whole = cobre.run(copy("one-reservoir", tmp_path / "case", iterations=6), output=tmp_path / "whole")
+    limit = [{"type": "iteration_limit", "limit": 3}]
+    cobre.run(tmp_path / "case", {"training": {"stopping_rules": limit}}, output=tmp_path / "out")
+    done = cobre.run(tmp_path / "case", output=tmp_path / "out", resume=True, num_workers=2)
+    assert done.training.engine.bounds.tolist() == whole.training.engine.bounds.tolist()
+    same = (tmp_path / "out/policy/policy.cobre").read_bytes()
+    assert same == (tmp_path / "whole/policy/policy.cobre").read_bytes()
+    columns = [
+        name for name in whole.training.convergence_history.column_names if not name.startswith("time")
+    ]
+    tables = [results.read(tmp_path / name).convergence.select(columns) for name in ("out", "whole")]
+    assert tables[0].equals(tables[1])
+
+
+def test_there_must_be_something_to_go_on_from(folder, tmp_path):
+    with pytest.raises(cobre.IOError, match="no such checkpoint"):
+        cobre.run(folder, output=tmp_path / "none", resume=True)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_folder_is_validated(folder, tmp_path):
+    assert cobre.validate(folder).valid
+    assert cobre.validate(folder).layers_completed == 5
+    bad = copy("one-reservoir", tmp_path / "bad", training={"forward_passes": 0})
+    result = cobre.validate(bad)
+    assert not result.valid
+    assert result.layers_completed == 1
+    assert [finding.field for finding in result.errors] == ["training.forward_passes"]
+    with pytest.raises(cobre.IOError, match="no such folder"):
+        cobre.validate(tmp_path / "nothing")
+
+
+def test_bad_arguments_are_refused_before_anything_starts(folder, monkeypatch):
+    with pytest.raises(InvalidProblem, match="num_workers is 0"):
+        cobre.train(folder, num_workers=0)
+    with pytest.raises(InvalidBackend):
+        cobre.train(folder, num_workers=2, backend="pigeons")
+    with pytest.raises(CaseError):
+        cobre.train(folder / "nothing")
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("fork", force=True)
+    try:
+        with pytest.raises(InitializationFailed) as caught:
+            cobre.train(folder, num_workers=2)
+        assert caught.value.kind == "IncompatibleSettings"
+    finally:
+        multiprocessing.set_start_method(before, force=True)
+
+
+@pytest.mark.parametrize(("variable", "backend"), [(None, "shm"), ("127.0.0.1", "tcp")])
+def test_the_backend_of_several_workers(folder, variable, backend, monkeypatch):
+    if variable:
+        monkeypatch.setenv("COBRE_TCP_COORDINATOR", variable)
+    assert {worker.backend for worker in cobre.train(folder, num_workers=2).workers} == {backend}
+
+
+def test_a_script_needs_no_guard(folder, tmp_path):
+    """Ranks import nothing of the script, so one that starts them at its top level starts them once."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import cobre\n"
+        f"result = cobre.train({str(folder)!r}, num_workers=2)\n"
+        "print('once', result.iterations)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ended.stdout == "once 4\n"
+
+
+def test_importing_cobre_is_light():
+    heavy = ["numpy", "pyarrow", "pydantic", "highspy"]
+    assert _output("-c", f"import sys, cobre; print([m for m in {heavy} if m in sys.modules])") == "[]\n"
+
+
+def _output(*arguments):
+    return subprocess.check_output([sys.executable, *arguments], text=True, timeout=60)
