@@ -50,5 +50,5 @@ def _cut(content: Any, stages: int, openings: int) -> Any:
 def _late(entry: Any, stages: int) -> bool:
     if not isinstance(entry, dict):
         return False
-    number = entry.get("stage_id", entry.get("target_id", entry["id"] if "start_date" in entry else -1))
+    number: int = entry.get("stage_id", entry.get("target_id", entry["id"] if "start_date" in entry else -1))
     return bool(number >= stages)

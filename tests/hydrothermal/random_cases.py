@@ -43,6 +43,11 @@ class Drawn:
     def one(self, low: float, high: float) -> float:
         return self.draw(number(low, high))
 
+    def limits(self, unit: str, least: float, more: float) -> dict[str, float]:
+        """A lower bound, 0 as a rule, and an upper one."""
+        low = self.draw(maybe(number(0, least), 0.0))
+        return {f"min_{unit}": low, f"max_{unit}": low + self.one(0, more)}
+
     def bus(self) -> int:
         return self.draw(st.sampled_from(self.buses))
 
@@ -141,11 +146,11 @@ def power(case: Drawn) -> None:
                 "name": f"thermal {i}",
                 "bus_id": bus(),
                 "cost_per_mwh": one(5, 150),
-                "generation": {"min_mw": (least := case.draw(maybe(number(0, 10), 0.0))), "max_mw": least + one(0, 50)},
+                "generation": case.limits("mw", 10, 50),
             }
             for i in ids(case.draw, 0, 3)
         ]
-    }  # fmt: skip
+    }
     case.files["system/energy_contracts.json"] = {
         "contracts": [
             {
@@ -154,11 +159,11 @@ def power(case: Drawn) -> None:
                 "bus_id": bus(),
                 "type": (kind := case.draw(st.sampled_from(["import", "export"]))),
                 "price_per_mwh": one(5, 150) * (1 if kind == "import" else -0.5),
-                "limits": {"min_mw": (least := case.draw(maybe(number(0, 5), 0.0))), "max_mw": least + one(0, 20)},
+                "limits": case.limits("mw", 5, 20),
             }
             for i in ids(case.draw, 0, 2)
         ]
-    }  # fmt: skip
+    }
     if lines and case.draw(st.booleans()):
         case.files["constraints/exchange_factors.json"] = {
             "exchange_factors": [
@@ -284,7 +289,7 @@ def water(case: Drawn) -> None:
                 "source_hydro_id": (pair := draw(st.sampled_from(pairs)))[0],
                 "destination_hydro_id": pair[1],
                 "consumption_mw_per_m3s": one(0.1, 2),
-                "flow": {"min_m3s": (low := draw(maybe(number(0, 3), 0.0))), "max_m3s": low + one(0, 8)},
+                "flow": case.limits("m3s", 3, 8),
             }
             for i in (ids(draw, 0, 2) if pairs else ())
         ]

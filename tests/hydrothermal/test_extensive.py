@@ -73,3 +73,21 @@ def test_the_order_in_the_files_changes_no_bit(files, seed):
     one, other = (loaded(each).train() for each in (files, shuffled(files, seed)))
     assert one.bounds.tolist() == other.bounds.tolist()
     assert file_bytes(one.policy) == file_bytes(other.policy)
+
+
+def test_the_noise_of_a_source_that_never_varies_is_nobody_elses():
+    """It has a column in the openings, as all sources with statistics have."""
+    files = shortened(CASES["cascade"](), 2, 2)
+    wind = files["system/non_controllable_sources.json"]["non_controllable_sources"]
+    wind.append({**wind[0], "id": 1})
+    statistics, noise = (
+        files[f"scenarios/{name}.parquet"] for name in ("non_controllable_stats", "noise_openings")
+    )
+    statistics |= {name: 2 * values for name, values in statistics.items()}
+    statistics |= {"ncs_id": [0, 0, 1, 1], "std": [0.0, 0.0, 0.12, 0.12]}
+    last = [i for i, entity in enumerate(noise["entity_index"]) if entity == 5]
+    for name, values in noise.items():
+        values += [
+            6 if name == "entity_index" else 1 - values[i] if name == "value" else values[i] for i in last
+        ]
+    assert_training_ends_there(loaded(files))

@@ -85,7 +85,8 @@ class Study:
 def noise_of(system: System, scenarios: Scenarios) -> tuple[Floats, ...]:
     """Return the standard normal noise of each stage's openings: those given, or drawn."""
     if scenarios.openings is not None:
-        return tuple(np.ascontiguousarray(scenarios.openings[stage.id]) for stage in system.stages)
+        given, used = scenarios.openings, _used(system, scenarios)
+        return tuple(np.ascontiguousarray(given[stage.id][:, used]) for stage in system.stages)
     dimension = len(scenarios.entities)
     position = {entity: i for i, entity in enumerate(scenarios.entities)}
     correlations = None
@@ -101,4 +102,14 @@ def noise_of(system: System, scenarios: Scenarios) -> tuple[Floats, ...]:
             for stage in system.stages
         ]
     counts = [stage.openings for stage in system.stages]
-    return openings(scenarios.seed, range(len(counts)), counts, dimension, correlations)
+    used = _used(system, scenarios)
+    drawn = openings(scenarios.seed, range(len(counts)), counts, dimension, correlations)
+    return tuple(np.ascontiguousarray(noise[:, used]) for noise in drawn)
+
+
+def _used(system: System, scenarios: Scenarios) -> list[int]:
+    """Return which elements of the noise do something: those of a source that never varies are there too."""
+    certain = {source.id for source in system.sources if not np.any(source.std > 0)}
+    return [
+        i for i, entity in enumerate(scenarios.entities) if entity.type != "ncs" or entity.id not in certain
+    ]
