@@ -31,8 +31,6 @@ COMPONENTS = {
     "generation": "fpha_turbined_cost",
     "retained_below": "filling_target_cost",
     "filling_below": "filling_target_cost",
-    "retained_below": "filling_target_cost",
-    "future": "future_cost",
     "source": "curtailment_cost",
     "direct": "exchange_cost",
     "reverse": "exchange_cost",
