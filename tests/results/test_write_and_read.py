@@ -142,12 +142,14 @@ def test_a_run_that_has_converged_says_so(run, out):
 
 def test_a_simulation_alone(run, out):
     writer = results.Writer(out)
-    writer.begin_simulation(2)
-    writer.scenarios(made_up_tables(range(2)))
-    writer.finish_simulation()
+    for count in (3, 2):
+        writer.begin_simulation(count)
+        writer.scenarios(made_up_tables(range(count)))
+        writer.finish_simulation()
     read = results.read(out)
     assert (read.manifest, read.metadata) == ({}, {})
     assert read.simulation("costs").num_rows == 8
+    assert len(list(out.glob("simulation/costs/*"))) == 2
 
 
 def test_outputs_inside_the_case_are_no_inputs(run):
