@@ -1,7 +1,9 @@
 """What is written is what is read."""
 
+import dataclasses
 import hashlib
 import json
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -152,10 +154,13 @@ def test_a_simulation_alone(run, out):
     assert len(list(out.glob("simulation/costs/*"))) == 2
 
 
-def test_outputs_inside_the_case_are_no_inputs(run):
-    writer = results.Writer(run.case / "output")
+def test_outputs_inside_the_case_are_no_inputs(run, monkeypatch):
+    """Nor are those of other runs; and a path may be relative."""
     before = len(contents(run.case))
-    for _ in range(2):
+    monkeypatch.chdir(run.case.parent)
+    run = dataclasses.replace(run, case=Path("case"))
+    for name in ("output", "output", "studies/other"):
+        writer = results.Writer(run.case / name)
         writer.begin(run)
         inputs = json.loads((writer.folder / "training/metadata.json").read_text())["data_integrity"]
         assert len(inputs["input_files"]) == before
