@@ -9,7 +9,7 @@ import pytest
 from cobre import results, sddp
 from cobre.hydrothermal import Outcomes
 from cobre.study import Study
-from cobre.study._study import noise_of
+from cobre.study._scenarios import noise_of
 from tests.case.folders import write
 from tests.hydrothermal.full_case import full_case
 from tests.hydrothermal.small_cases import HOURS, VOLUME, hydro, small_case, thermal
@@ -181,7 +181,7 @@ def test_volumes_and_past_inflows_go_on_from_stage_to_stage(full):
 
 def test_what_is_random_is_what_was_drawn(full):
     """Inflows, loads and availabilities by their models, from the noise that each scenario met."""
-    system, noise = full.system, noise_of(full.system, full.study.case.scenarios)
+    system, noise = full.system, noise_of(full.study.case)
     drawn = {
         (int(scenario), visit.node): noise[visit.node][row]
         for visit in full.visits
