@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cobre import errors
 from cobre.case import Case, load
 from cobre.comm import choose, create_communicator
-from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem, IOError  # noqa: A004
+from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem
 from cobre.sddp import Checkpoint, Event, Listener, Policy
 from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult
 from cobre.study._running import Runner, RunResult, Where
@@ -71,7 +72,7 @@ def validate(path: StrPath) -> ValidationResult:
         IOError: there is no such folder.
     """
     if not Path(path).is_dir():
-        raise IOError(os.fspath(path), "there is no such folder; name the one that holds config.json")
+        raise errors.IOError(os.fspath(path), "there is no such folder; name the one that holds config.json")
     try:
         return ValidationResult((), load(path).warnings)
     except CaseError as error:
