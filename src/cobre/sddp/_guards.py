@@ -233,8 +233,8 @@ class Guards:
 def _pooled(estimates: Sequence[Estimate]) -> Estimate | None:
     """The sample of the last iterations that have enough trajectories together; None if there are too few.
 
-    >>> _pooled([Estimate(mean=9.0, standard_deviation=1.0, count=200)] * 3)
-    Estimate(mean=9.0, standard_deviation=0.99..., count=400)
+    >>> _pooled([Estimate(mean=9.0, standard_deviation=0.0, count=200)] * 3)
+    Estimate(mean=9.0, standard_deviation=0.0, count=400)
     """
     count, first = 0, len(estimates)
     while count < POOL and first:
