@@ -184,6 +184,13 @@ def test_rewards_are_told_as_rewards(tmp_path, monkeypatch):
     assert caught.value.claimed < caught.value.found
 
 
+def test_a_value_bound_that_is_none_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BoundError, match="the value bound of node 't2' says 1000 ") as caught:
+        train(replace(PROBLEMS["min"], value_bound=1000.0), 5, **TRAINING)
+    assert (caught.value.iteration, caught.value.cut, caught.value.claimed) == (1, None, 1000.0)
+
+
 @pytest.mark.parametrize("how", METHODS.values(), ids=METHODS)
 def test_a_bound_that_falls_ends_the_run_and_what_was_finished_is_saved(how, tmp_path):
     checkpoint = tmp_path / "checkpoint"
