@@ -91,6 +91,25 @@ def test_the_lowest_plane_and_the_greatest_power_count(tmp_path):
             )
 
 
+def test_a_flood_that_drowns_the_turbines_costs(tmp_path):
+    """Planes 20 MW below 0 take that from the bus, and there is a solution."""
+    folder = small_case(
+        tmp_path,
+        stages=1,
+        thermals=[thermal(0, 200.0, 10.0)],
+        hydros=[with_planes(0, inflow=40.0, most_hm3=0.0, turbines=10.0)],
+        initial={0: 0.0},
+        planes=planes((None, 5.0, 0.0, 0.5, -1.0, None)),
+    )
+    simulated = Simulated(folder, 1)
+    (row,) = simulated.rows("hydros", "hydro_id").values()
+    assert (row["generation_mw"], row["generation_slack_mw"]) == pytest.approx((-20.0, 20.0))
+    (costs,) = simulated.rows("costs").values()
+    assert costs["generation_violation_cost"] == pytest.approx(HOURS * 1e5 * 20)
+    expected = HOURS * (10 * (100 + 20) + 1e5 * 20 + 0.05 * 10 + 0.001 * 30)
+    assert costs["total_cost"] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("mode", ["parallel", "chronological"])
 def test_the_volume_is_that_of_the_time(tmp_path, mode):
     """20 m³/s are released in the first block. The head is lower in the second, if they follow each other."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.hydrothermal._frame import Affine, Frame
+from cobre.hydrothermal._water import power_of
 from cobre.system import Filling, Hydro
 
 
@@ -52,13 +53,12 @@ def _add_planes(frame: Frame, hydro: Hydro, k: int, volumes: tuple[int, int]) ->
     planes = hydro.planes[frame.number]
     if planes is None or frame.phase(hydro.id) != "operating":
         return
-    power, turbined, spilled = (
-        frame.rows[f"{kind}:{hydro.id}:{k}"] for kind in ("generation", "turbined", "spilled")
-    )
+    turbined, spilled = (frame.rows[f"{kind}:{hydro.id}:{k}"] for kind in ("turbined", "spilled"))
     for m, constant in enumerate(planes.constant_mw):
         entries = dict.fromkeys(volumes, -planes.mw_per_hm3[m] / 2)
         entries |= {turbined: -planes.mw_per_m3s_turbined[m], spilled: -planes.mw_per_m3s_spilled[m]}
-        frame.rows.row(f"plane:{hydro.id}:{m}:{k}", {power: 1.0, **entries}, upper=constant)
+        entries |= power_of(frame, hydro, k)
+        frame.rows.row(f"plane:{hydro.id}:{m}:{k}", entries, upper=constant)
 
 
 def _add_inflows(frame: Frame, hydro: Hydro, row: int, volume: float) -> None:
