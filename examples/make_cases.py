@@ -360,7 +360,7 @@ INFLOWS = (
     (5600, 5900, 6000, 4800, 2900, 1960, 1600, 1400, 1240, 1360, 2240, 4080),
     (7300, 9600, 11400, 11500, 8300, 4300, 2600, 1850, 1460, 1690, 2700, 4700),
 )
-#: Of each region: fuel, plants, smallest and largest in MW, cheapest and dearest per MWh, share that must run.
+#: Of a region: fuel, plants, smallest and largest in MW, least and most cost, share that runs always.
 THERMALS = (
     (
         ("nuclear", 2, 640, 1350, 24, 31, 0.8),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,7 @@ class Inflows:
     stages: Stages
     timeline: Timeline
     estimation: Estimation | None = None
+    _resolved: dict[int, Inflow] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(raw: Raw, config: Config | None, stages: Stages, timeline: Timeline) -> Inflows:
@@ -58,6 +59,11 @@ class Inflows:
 
     def resolve(self, hydro: int) -> Inflow:
         """The model of a hydro plant."""
+        if hydro not in self._resolved:
+            self._resolved[hydro] = self._resolve(hydro)
+        return self._resolved[hydro]
+
+    def _resolve(self, hydro: int) -> Inflow:
         none = (0.0, 0.0)
         numbers = np.array([self.statistics.get((hydro, stage), none) for stage in self.timeline.ids])
         past = [self._before(hydro, back) or none for back in range(1, self._reach(hydro) + 1)]

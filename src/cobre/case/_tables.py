@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,9 +44,19 @@ class Table:
 
     columns: dict[str, NDArray[Any]]
     rows: int
+    _orders: dict[str, tuple[NDArray[np.int64], NDArray[Any]]] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.columns[name]
+
+    def rows_of(self, key: str, entity: int) -> NDArray[np.int64]:
+        """The rows of an entity, in their order."""
+        if key not in self._orders:
+            order = np.argsort(self.columns[key], kind="stable")
+            self._orders[key] = order, self.columns[key][order]
+        order, entities = self._orders[key]
+        first, end = np.searchsorted(entities, [entity, entity + 1])
+        return order[first:end]
 
 
 def ids(name: str, of: str, *, required: bool = True) -> Column:
