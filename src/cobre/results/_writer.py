@@ -53,6 +53,14 @@ class Writer:
 
     # Training
 
+    @property
+    def training_ended(self) -> bool:
+        """Whether there is no training, or one that has ended as it should."""
+        try:
+            return self._read("training")["status"] in {"complete", "converged"}
+        except OutputError:
+            return not (self._training / MANIFEST).exists()
+
     def begin(self, run: Run) -> None:
         """Say that a training is under way, and what it is about; remove what an earlier run left.
 
