@@ -60,7 +60,8 @@ class Inflows:
     def resolve(self, hydro: int) -> Inflow:
         """The model of a hydro plant."""
         if hydro not in self._resolved:
-            self._resolved[hydro] = self._resolve(hydro)
+            with np.errstate(over="ignore", invalid="ignore"):  # see check
+                self._resolved[hydro] = self._resolve(hydro)
         return self._resolved[hydro]
 
     def _resolve(self, hydro: int) -> Inflow:
@@ -109,6 +110,11 @@ class Inflows:
                     suggestion=f"add rows for stages before the study, such as {self._id_before(missing[0])}",
                 )
 
+            elif not self._is_finite(hydro.id):
+                message = "its numbers are so different in size that the model has none"
+                report.error(
+                    "meaning", COEFFICIENTS, message, entity=f"hydro {hydro.id}", field="coefficient"
+                )
             elif self._loses_a_lag(hydro.id):
                 message = "a lag whose standard deviation is 0 has no effect, whatever its coefficient"
                 report.warn("meaning", COEFFICIENTS, message, entity=f"hydro {hydro.id}", field="coefficient")
@@ -130,6 +136,10 @@ class Inflows:
                 field="past_inflows",
                 suggestion="give at least as many, the latest first",
             )
+
+    def _is_finite(self, hydro: int) -> bool:
+        model = self.resolve(hydro)
+        return all(np.isfinite(one).all() for one in (model.base_m3s, model.scale_m3s, *model.coefficients))
 
     def _loses_a_lag(self, hydro: int) -> bool:
         """Whether a coefficient is lost, because the inflow that it multiplies is certain."""
