@@ -144,5 +144,6 @@ def _solve(  # noqa: PLR0913, PLR0917  the body of walk's loop
         )
     result = Steps(*(part[which] for part in result))
     paths.costs[step, here] = result.costs
+    paths.expected[step, here] = result.objectives - result.costs
     paths.states[step + 1, here] = result.outgoing
     return result
