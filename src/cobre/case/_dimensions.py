@@ -235,3 +235,11 @@ def _check_past_inflows(raw: Raw, report: Report) -> None:
             message = f"there are {len(entry.season_ids)} season_ids for {len(entry.values_m3s)} values"
             where = f"hydro {entry.hydro_id}"
             report.error("dimension", "initial_conditions.json", message, entity=where, field="season_ids")
+        definitions = raw.stages.season_definitions if raw.stages else None
+        known = {season.id for season in definitions.seasons} if definitions else set(entry.season_ids or ())
+        for season in sorted(set(entry.season_ids or ()) - known):
+            message, where = f"season_definitions has no season {season}", f"hydro {entry.hydro_id}"
+            field = "season_ids"
+            report.error(
+                "reference", "initial_conditions.json", message, entity=where, field=field, value=season
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -118,12 +119,27 @@ class Inflows:
             elif self._loses_a_lag(hydro.id):
                 message = "a lag whose standard deviation is 0 has no effect, whatever its coefficient"
                 report.warn("meaning", COEFFICIENTS, message, entity=f"hydro {hydro.id}", field="coefficient")
+        if self.coefficients:
+            self._check_shared_seasons(report)
         lagged = [stage.state_variables and stage.state_variables.inflow_lags for stage in self.stages.stages]
         if self.coefficients and not all(lagged):
             message = (
                 "there are autoregressive inflow models, but not all stages have state_variables.inflow_lags"
             )
             report.warn("meaning", "stages.json", message, field="state_variables.inflow_lags")
+
+    def _check_shared_seasons(self, report: Report) -> None:
+        """Report the weeks of a month whose model looks back by months: they would have to be added up."""
+        stages = zip(self.timeline.stages, self.timeline.seasons, strict=True)
+        for (one, season), (following, same) in itertools.pairwise(stages):
+            if season == same and (following.start_date - one.start_date).days < 180:
+                message = (
+                    f"it shares season {season} with stage {one.id}, and inflow models look back by seasons"
+                )
+                where = f"stage {following.id}"
+                report.error(
+                    "unsupported", "stages.json", message, entity=where, field="season_id", value=season
+                )
 
     def _check_past(self, hydro: int, report: Report) -> None:
         order, known = self._order(hydro), len(self.past(hydro))
