@@ -15,6 +15,7 @@ from cobre.case._report import Report
 
 #: Stands for no value in an optional column of ids; a number that is absent is NaN.
 ABSENT = -1
+_FIRST_DAY, _LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ def read_table(path: Path, file: str, spec: TableSpec, report: Report) -> Table 
     try:
         # A file handle, because a path would also name folders and other file systems.
         with path.open("rb") as stream:
-            read = pq.read_table(stream)
+            read = pq.read_table(stream, use_threads=False)  # files are small, and threads are not
+        names = read.column_names  # which may be no text
     except (OSError, ValueError, pa.ArrowException) as error:
         report.error(
             "unreadable",
@@ -79,7 +81,7 @@ def read_table(path: Path, file: str, spec: TableSpec, report: Report) -> Table 
         )
         return None
     known = {column.name for column in spec.columns}
-    for name in read.column_names:
+    for name in names:
         if name not in known:
             report.unknown_name(file, name, known, "column")
     columns = {column.name: _read_column(read, column, file, report) for column in spec.columns}
@@ -133,7 +135,10 @@ def _check_range(
     values: NDArray[Any], given: NDArray[np.bool_], column: Column, file: str, report: Report
 ) -> NDArray[Any] | None:
     if column.type == "date":
-        return values
+        fits = (values >= _FIRST_DAY) & (values <= _LAST_DAY)
+        if not fits.all():
+            report.error("schema", file, "has days before the year 1 or after 9999", field=column.name)
+        return values if fits.all() else None
     fits = np.isfinite(values) & (values >= column.low) & (values <= column.high) & (values > column.above)
     wrong = np.flatnonzero(given & ~fits)
     for row in wrong[:5]:
