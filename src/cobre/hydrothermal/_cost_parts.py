@@ -18,6 +18,7 @@ COMPONENTS = {
     "outflow_above": "outflow_violation_above_cost",
     "turbined_below": "turbined_violation_cost",
     "generation_below": "generation_violation_cost",
+    "negative_generation": "generation_violation_cost",
     "evaporation_below": "evaporation_violation_cost",
     "evaporation_above": "evaporation_violation_cost",
     "withdrawal_below": "withdrawal_violation_cost",
@@ -29,11 +30,13 @@ COMPONENTS = {
     "diverted": "spillage_cost",
     "turbined": "fpha_turbined_cost",
     "generation": "fpha_turbined_cost",
+    "retained_below": "filling_target_cost",
     "filling_below": "filling_target_cost",
     "source": "curtailment_cost",
     "direct": "exchange_cost",
     "reverse": "exchange_cost",
     "pumped": "pumping_cost",
+    "future": "future_cost",  # cuts of another study, in the last stage
 }
 
 #: What `hydro_violation_cost` is the sum of.
