@@ -1,7 +1,7 @@
 """Small random cases, as the files of a folder: a little of everything, and always feasible.
 
-Where water could run out, because something is pumped or inflows may be negative, negative inflows are
-penalised; where it cannot, they need not be.
+Where water could run out, because something is pumped or inflows may be negative, as those with lags may,
+negative inflows are penalised; where it cannot, they need not be.
 """
 
 from collections.abc import Callable
@@ -323,7 +323,7 @@ def inflows(case: Drawn, steady: bool) -> None:
 def constraint(case: Drawn) -> None:
     """A constraint with a slack on some of all that can be constrained."""
     owners = {
-        "hydro_storage hydro_withdrawal hydro_turbined hydro_spillage hydro_outflow hydro_generation": (
+        "hydro_withdrawal hydro_storage hydro_turbined hydro_spillage hydro_outflow hydro_generation": (
             "hydros",
             "hydros",
         ),
@@ -386,7 +386,7 @@ def cases(draw: Draw) -> Files:
         station["flow"]["min_m3s"] > 0
         for station in case.files["system/pumping_stations.json"]["pumping_stations"]
     )
-    method = "penalty" if pumped else draw(st.sampled_from(["penalty", "none"]))
+    method = "penalty" if pumped or case.lags else draw(st.sampled_from(["penalty", "none"]))
     inflows(case, method == "none")
     if draw(st.booleans()):
         constraint(case)

@@ -61,6 +61,38 @@ def test_the_examples_shortened(name, stages, openings):
     assert_training_ends_there(loaded(shortened(CASES[name](), stages, openings)))
 
 
+@pytest.mark.parametrize(
+    ("variable", "bound"),
+    [
+        ("hydro_storage(3)", 380.0),
+        ("hydro_evaporation(3)", 1.0),
+        ("hydro_withdrawal(2)", 0.5),
+        ("hydro_turbined(0, 1)", 40.0),
+        ("hydro_spillage(1)", 3.0),
+        ("hydro_diversion(1)", 10.0),
+        ("hydro_outflow(4)", 60.0),
+        ("hydro_generation(2)", 20.0),
+        ("thermal_generation(0)", 30.0),
+        ("line_direct(0)", 50.0),
+        ("line_reverse(1)", 5.0),
+        ("line_exchange(1)", 20.0),
+        ("bus_deficit(1)", 4.0),
+        ("bus_excess(0)", 2.0),
+        ("pumping_flow(0)", 5.0),
+        ("pumping_power(0)", 4.0),
+        ("contract_import(0)", 10.0),
+        ("non_controllable_generation(0)", 20.0),
+        ("non_controllable_curtailment(0)", 6.0),
+    ],
+)
+def test_whatever_the_user_constrains(variable, bound):
+    files = shortened(CASES["cascade"](), 2, 2)
+    (rule,) = files["constraints/generic_constraints.json"]["constraints"]
+    rule |= {"expression": variable, "sense": "==", "slack": {"enabled": True, "penalty": 30.0}}
+    files["constraints/generic_constraint_bounds.parquet"]["bound"] = [bound, 1.1 * bound]
+    assert_training_ends_there(loaded(files))
+
+
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=slow_to_draw)
 @given(cases())
 def test_random_cases(files):
