@@ -67,11 +67,12 @@ def _run_session(block, folder):
 @needs_shm
 def test_readme_prints_what_it_says_it_prints(tmp_path):
     readme = (ROOT / "README.md").read_text()
-    names = ["reservoir.py", "squares.py"]
+    shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
+    names = ["study.py", "reservoir.py", "squares.py"]
     for name, script in zip(names, _blocks(readme, "python"), strict=True):
         (tmp_path / name).write_text(script)
     sessions = _blocks(readme, "console")
-    assert [session.count("$ ") for session in sessions] == [1, 2]
+    assert [session.count("$ ") for session in sessions] == [1, 1, 1, 2]
     for session in sessions:
         _run_session(session, tmp_path)
 
@@ -102,7 +103,6 @@ def test_a_session_on_a_page_shows_what_is_printed(session):
 @needs_shm
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
 def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
-    (tmp_path / "examples").mkdir()
     shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
     step = r"(?:In a file `(?P<name>\w+\.py)`:.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
     for found in re.finditer(step, page.read_text(), re.DOTALL | re.MULTILINE):

@@ -90,7 +90,10 @@ def test_an_interrupted_run_says_how_to_go_on(number, workers, start_process, tm
     words, command = err.splitlines()[-2:]
     assert words == f"interrupted; what was finished is in {checkpoint}"
     assert "Traceback" not in err
-    assert json.loads((tmp_path / "out/training/_manifest.json").read_text())["status"] == "failed"
+    manifest = json.loads((tmp_path / "out/training/_manifest.json").read_text())
+    assert manifest["status"] == "failed"
+    assert "interrupted after" in manifest["error"]
+    assert manifest["iterations"]["completed"] > 0
 
     config = json.loads((case / "config.json").read_text())
     finished = Policy.load(checkpoint).iterations
