@@ -1,4 +1,4 @@
-"""Runs of a case folder, each in a process of its own: by us, and by cobre-python, the package of Cobre for Rust."""
+"""Runs of a case folder, each in a process of its own: by us, and by cobre-python."""
 
 from __future__ import annotations
 
@@ -55,16 +55,11 @@ def copy_of(folder: Path, to: Path, iterations: int, scenarios: int = 0) -> Path
 
 
 def run(
-    action: str,
-    folder: Path,
-    output: Path,
-    *,
-    python: str = sys.executable,
-    workers: int = 1,
-    threads: int = 1,
+    action: str, folder: Path, output: Path, python: str = sys.executable, **ranks: int
 ) -> dict[str, Any]:
-    """Run the program once; return what it says of itself."""
-    command = [python, str(PROGRAM), action, str(folder), str(output), str(workers), str(threads)]
+    """Run the program once, on so many ``workers`` and ``threads``; return what it says of itself."""
+    who = [str(ranks.get("workers", 1)), str(ranks.get("threads", 1))]
+    command = [python, str(PROGRAM), action, str(folder), str(output), *who]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr or done.stdout}")

@@ -1,25 +1,25 @@
-"""What a whole case costs, from its folder to the tables of its simulation, beside the package it is compared with.
+"""What a case folder costs: loading, training, a simulation with all its tables; and the peer beside it.
 
 ``python benchmarks/case.py [--only peer,speedup,simulation,loading] [--quick] [--peer PYTHON]``
 
-All parts but the last use ``examples/cases/four-regions``: four reservoirs, 124 thermal plants, 24 stages with 20
-realisations each, which the folder gives, so that everybody solves the same problem.
+All parts but the last use ``examples/cases/four-regions``: four reservoirs, 124 thermal plants, 24 stages
+with 20 realisations each. The folder gives these, so everybody solves the same problem.
 
-- *peer*: training on one worker with one thread, beside cobre-python 0.5.1, the package of Cobre for Rust, which reads the
-  same folder. Both make as many iterations and trajectories. Compared is the time until both have the same bound,
-  the lower of the two at the end, and the time of an iteration; the target is half of the peer's.
-- *speedup*: the same training on two workers that share memory, and on one with two threads. The target is 0.60 of the
-  time of one. All must give the same bits, or there is no result.
-- *simulation*: scenarios per second, with all their tables written, and what of it is solving, making tables, and
+- *peer*: training on one worker with one thread, beside cobre-python 0.5.1, the package of Cobre for Rust,
+  on the same folder, with as many iterations and trajectories. Compared are the time until both have the
+  same bound, the lower of the two at the end, and the time of an iteration; the target is half of the peer's.
+- *speedup*: the same training on two workers that share memory, and on one with two threads. The target is
+  0.60 of the time of one. All must give the same bits, or there is no result.
+- *simulation*: scenarios per second, with all tables written, and what of it is solving, making tables, and
   writing files.
 - *loading*: reading and checking a folder with 160 hydro plants and 120 stages; the target is 5 s.
 
-Every run is a process of its own, and says how much memory it had at most. The peer is installed on first use into an environment
-of its own under ``build/peers``, from wheels that are for CPython 3.12; ``--peer`` names an interpreter that has it.
+Every run is a process of its own, and says how much memory it had at most. The peer is installed on first
+use into ``build/peers``, from wheels that are for CPython 3.12; ``--peer`` names an interpreter that has it.
 
-What the numbers do not mean: trajectories are drawn by different generators, so bounds rise differently; how far a bound is
-after so many iterations is luck too. Nor is one case all cases: with more than 200 rows a stage is left to HiGHS,
-which the peer uses always.
+What the numbers do not mean: the two draw their trajectories by different generators, so bounds rise
+differently, and how far one is after so many iterations is luck too. Nor is one case all cases: stages with
+more than 200 rows are left to HiGHS, on which the peer stands always.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from typing import Any
 
 import _case_runs as runs
 import harness
+from _case_tables import tables
 from rich.console import Console
-from rich.table import Table
 
 from cobre.lp._solver import HIGHS_VERSION
 
@@ -209,102 +209,6 @@ def _loading(quick: bool, say: Say) -> dict[str, Any]:
         shutil.rmtree(folder)
     best = min(turns, key=lambda report: report["load_s"])
     return {"files": files, "bytes": size, "target": LOADING_TARGET_S, **best}
-
-
-# Words for numbers
-
-
-def tables(result: dict[str, Any]) -> list[Table]:
-    """Show each part that was measured."""
-    shows = {
-        "peer": _peer_table,
-        "speedup": _speedup_table,
-        "simulation": _simulation_table,
-        "loading": _loading_table,
-    }
-    return [
-        show(result[part])
-        for part, show in shows.items()
-        if "rows" in result.get(part, {}) or part == "loading" and part in result
-    ]
-
-
-def _table(title: str, first: str, *columns: str) -> Table:
-    table = Table(title=title)
-    table.add_column(first)
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table
-
-
-def _peer_table(result: dict[str, Any]) -> Table:
-    title = f"{result['iterations']} iterations on one thread; the same bound is {result['goal']:.6g}"
-    table = _table(
-        *(title, "who", "s to the same bound", "iterations", "s for all", "ms per iteration", "µs per solve"),
-        *("bound at the end", "memory, MB"),
-    )
-    for row in result["rows"]:
-        table.add_row(
-            row["who"],
-            f"{row['to_goal_s']:.2f}",
-            str(row["to_goal_iterations"]),
-            f"{row['training_s']:.2f}",
-            f"{1000 * row['training_s'] / result['iterations']:.0f}",
-            f"{1e6 * row['training_s'] / row['solves']:.0f}",
-            f"{row['bound']:.6g}",
-            f"{row['peak_mb']:.0f}",
-        )
-    ours, theirs = result["rows"] if result["rows"][0]["who"] == "ours" else reversed(result["rows"])
-    ratios = {
-        "to the same bound": ours["to_goal_s"] / theirs["to_goal_s"],
-        "per iteration": ours["training_s"] / theirs["training_s"],
-    }
-    marked = [
-        f"{what} {ratio:.3f}{' !' if ratio > result['target'] else ''}" for what, ratio in ratios.items()
-    ]
-    table.caption = f"our time over the peer's: {', '.join(marked)}; target {result['target']:.2f}"
-    return table
-
-
-def _speedup_table(result: dict[str, Any]) -> Table:
-    title = f"the same training, {result['iterations']} iterations, same bits"
-    table = _table(title, "on", "s, best turn", "ratio to one", "by turn", "target", "MB per process")
-    for row in result["rows"]:
-        alone = row["way"] == "one worker"
-        table.add_row(
-            row["way"],
-            f"{row['seconds']:.2f}",
-            f"{row['ratio']:.2f}{' !' if not alone and row['ratio'] > result['target'] else ''}",
-            f"{min(row['ratios']):.2f} to {max(row['ratios']):.2f}",
-            "" if alone else f"{result['target']:.2f}",
-            f"{row['peak_mb_per_process']:.0f}",
-        )
-    return table
-
-
-def _simulation_table(result: dict[str, Any]) -> Table:
-    title = f"{result['scenarios']} scenarios: {result['files']:,} files, {result['bytes'] / 1e6:.1f} MB"
-    table = _table(title, "on", "s, best turn", "scenarios / s", "solving", "tables", "files")
-    for row in result["rows"]:
-        whole, shares = row["simulation_s"], ["", "", ""]
-        if row["files_s"]:  # done in the process that measures
-            parts = (whole - row["tables_s"] - row["files_s"], row["tables_s"], row["files_s"])
-            shares = [f"{100 * part / whole:.0f} %" for part in parts]
-        table.add_row(row["way"], f"{whole:.2f}", f"{row['per_second']:.0f}", *shares)
-    return table
-
-
-def _loading_table(result: dict[str, Any]) -> Table:
-    title = f"loading and checking {result['files']} files, {result['bytes'] / 1e6:.1f} MB"
-    table = _table(title, "plants", "stages", "s, best turn", "target", "memory, MB")
-    table.add_row(
-        f"{result['hydros']:.0f}",
-        f"{result['stages']:.0f}",
-        f"{result['load_s']:.2f}{' !' if result['load_s'] > result['target'] else ''}",
-        f"{result['target']:.1f}",
-        f"{result['peak_mb']:.0f}",
-    )
-    return table
 
 
 def main() -> None:
