@@ -15,7 +15,7 @@ help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' | expand -t 10
 
 demo: $(VENV)/built  ## see the product's main job
-	$(BIN)/python examples/sddp_study.py
+	$(BIN)/cobre run examples/cases/four-regions --workers 2 --output build/demo
 
 test: $(VENV)/built $(MPICH)/installed $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
 	$(CORE_TESTS)/core_tests

@@ -15,6 +15,7 @@ import cobre.comm
 import cobre.comm.testing
 import cobre.errors
 import cobre.lp
+import cobre.results
 import cobre.sddp
 import cobre.stochastic
 import cobre.system
@@ -112,6 +113,7 @@ def test_links_between_files_lead_somewhere(page):
         (cobre.stochastic, "stochastic.md"),
         (cobre.case, "case.md"),
         (cobre.system, "system.md"),
+        (cobre.results, "outputs.md"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )

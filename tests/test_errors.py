@@ -90,8 +90,8 @@ def test_the_words_say_what_happened_and_what_to_do():
         "or bounds to the states that lead here. "
         "The programme is in infeasible_node_a_realisation_3.mps.",
         "in iteration 7, cut 3 of node 'a' says 112 where what follows is worth 100. A programme was solved "
-        "wrongly in iteration 6. Resume from a checkpoint of before, or start again, in units in which numbers "
-        "lie between 1e-3 and 1e6: very different sizes are the usual cause. The programme is in "
+        "wrongly in iteration 6. Resume from a checkpoint of before, or start again, in units in which "
+        "numbers lie between 1e-3 and 1e6: very different sizes are the usual cause. The programme is in "
         "cut_3_node_a_realisation_0.mps.",
         "a.policy: it is truncated",
         "out/training/_manifest.json cannot be written: No space left on device. Make room, check who "

@@ -358,3 +358,139 @@ TEST(the_dense_solver_goes_on_from_a_basis_with_the_same_bits) {
     CHECK(std::equal(first.row_duals().begin(), first.row_duals().end(), second.row_duals().begin()));
   }
 }
+
+namespace {
+
+/// A solver whose answers are wrong in some way, though it calls them optimal; those of the other means are
+/// right from the so many-th on.
+class Liar final : public Solver {
+ public:
+  struct Lie {
+    double objective = 0, dual = 0, value = 0;
+    int honest_after = 0;
+  };
+  Liar(const Program& program, Lie lie) : honest_(program), lie_(lie) {}
+
+  void load() override { honest_.load(); }
+  void forget() override { honest_.forget(); }
+  void start_from(const Basis& basis) override { honest_.start_from(basis); }
+  void set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) override {
+    honest_.set_row_bounds(rows, lower, upper);
+  }
+  void set_column_bounds(std::span<const int> columns, const double* lower, const double* upper) override {
+    honest_.set_column_bounds(columns, lower, upper);
+  }
+  void set_costs(std::span<const int> columns, const double* costs) override {
+    honest_.set_costs(columns, costs);
+  }
+  void set_coefficient(int, int, double) override {}
+  void add_rows(std::span<const double> lower, std::span<const int> starts, std::span<const int> columns,
+                std::span<const double> values) override {
+    honest_.add_rows(lower, starts, columns, values);
+  }
+  void drop_rows_from(int first) override { honest_.drop_rows_from(first); }
+  Status solve() override {
+    asked_ = 0;
+    return lie(honest_.solve());
+  }
+  Status solve_otherwise() override {
+    if (++asked_ > 3) return Status::inaccurate;
+    return lie(honest_.solve());
+  }
+  bool needed_more() const override { return false; }
+  bool must_load() const override { return false; }
+  std::span<const double> values() const override { return values_; }
+  std::span<const double> reduced_costs() const override { return honest_.reduced_costs(); }
+  std::span<const double> row_duals() const override { return duals_; }
+  double objective() const override { return objective_; }
+  Basis basis() const override { return honest_.basis(); }
+  int iterations() const override { return 0; }
+  std::string words() const override { return ""; }
+
+ private:
+  Status lie(Status status) {
+    const bool lies = asked_ < lie_.honest_after;
+    values_.assign(honest_.values().begin(), honest_.values().end());
+    duals_.assign(honest_.row_duals().begin(), honest_.row_duals().end());
+    objective_ = honest_.objective() * (lies ? 1 + lie_.objective : 1);
+    if (lies) {
+      for (double& value : values_) value += lie_.value;
+      for (double& dual : duals_) dual *= 1 + lie_.dual;
+    }
+    return status;
+  }
+  DenseSolver honest_;
+  Lie lie_;
+  int asked_ = 0;
+  std::vector<double> values_, duals_;
+  double objective_ = 0;
+};
+
+struct Told {
+  Status status;
+  double cost;
+  std::int64_t retries;
+};
+
+Told ask(const Liar::Lie& lie, Purpose purpose) {
+  Shape lying = shape();
+  lying.make_solver = [&](const Program& program) { return std::make_unique<Liar>(program, lie); };
+  Stage stage(reservoir(), lying, 1);
+  const Tangents cuts(30);
+  cuts.give(stage);
+  Instance instance(stage);
+  const double state = 60, inflow = 20;
+  instance.begin(&state, nullptr);
+  const Status status = instance.solve(&inflow, 1, purpose);
+  return {status, instance.objective(), instance.statistics.retries};
+}
+
+}  // namespace
+
+TEST(an_answer_that_does_not_prove_itself_is_not_believed) {
+  const double right = ask({}, Purpose::decision).cost;
+  CHECK(ask({}, Purpose::decision).retries == 0);
+  const double nothing = std::nan("");
+  for (const Liar::Lie lie :
+       {Liar::Lie{0.12, 0, 0, 2}, Liar::Lie{-0.12, 0, 0, 2}, Liar::Lie{0, 1e-3, 0, 2},
+        Liar::Lie{1e-4, 0, 0, 2}, Liar::Lie{nothing, 0, 0, 2}, Liar::Lie{0, nothing, 0, 2}}) {
+    for (const Purpose purpose : {Purpose::decision, Purpose::cut}) {
+      const Told told = ask(lie, purpose);
+      CHECK(told.status == Status::optimal);
+      CHECK(told.cost == right);
+      CHECK(told.retries == 2);
+    }
+  }
+}
+
+TEST(wrong_values_matter_where_they_decide) {
+  const Liar::Lie lie{0, 0, 1e-2, 1};
+  CHECK(ask(lie, Purpose::decision).retries == 1);
+  CHECK(ask(lie, Purpose::cut).retries == 0);
+}
+
+TEST(what_no_means_can_prove_is_inaccurate) {
+  CHECK(ask({0.12, 0, 0, 99}, Purpose::cut).status == Status::inaccurate);
+  CHECK(ask({0, 0, 1e-2, 99}, Purpose::decision).status == Status::inaccurate);
+}
+
+TEST(a_second_opinion_is_the_general_solvers) {
+  for (const bool dense : {true, false}) {
+    Shape given = shape();
+    given.dense = dense;
+    Stage stage(reservoir(), given, 1);
+    const Tangents cuts(30);
+    cuts.give(stage);
+    Instance instance(stage);
+    const double state = 60;
+    for (const double inflow : {20.0, 40.0, 0.0}) {
+      instance.begin(&state, nullptr);
+      CHECK(instance.solve(&inflow, -1, Purpose::cut) == Status::optimal);
+      const double first = instance.objective();
+      instance.begin(&state, nullptr);
+      CHECK(instance.solve(&inflow, -1, Purpose::second_opinion) == Status::optimal);
+      CHECK(instance.statistics.retries > 0);
+      CHECK(std::fabs(instance.objective() - first) <= 1e-9 * first);
+    }
+  }
+}

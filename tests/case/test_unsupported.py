@@ -3,7 +3,6 @@
 import pytest
 
 from tests.case.changes import (
-    COEFFICIENTS,
     CONFIG,
     INITIAL,
     STAGES,
@@ -13,12 +12,6 @@ from tests.case.changes import (
     content,
     without,
 )
-
-
-def history(files):
-    files["scenarios/inflow_history.parquet"] = {"hydro_id": [0], "date": [0], "value_m3s": [1.0]}
-    del files[COEFFICIENTS]
-
 
 #: A change, and what it must lead to: kind, file, part of the field, part of the message.
 CASES = {
@@ -61,23 +54,15 @@ CASES = {
         "recent_observations",
         "within a season",
     ),
-    "estimation": (history, "unsupported", "scenarios/inflow_history.parquet", "", "fitting"),
     "other openings": (
         lambda files: (
-            at(STAGES, "stages.0.sampling_method", "lhs")(files),
+            at(STAGES, "stages.0.sampling_method", "selective")(files),
             without("scenarios/noise_openings.parquet")(files),
         ),
         "unsupported",
         STAGES,
         "sampling_method",
-        "at random",
-    ),
-    "other trajectories": (
-        at(CONFIG, "training.scenario_source", {"inflow": {"scheme": "out_of_sample"}}),
-        "unsupported",
-        CONFIG,
-        "training.scenario_source.inflow.scheme",
-        "openings",
+        "represent",
     ),
     "activity": (
         at(CONFIG, "training.cut_selection", {"cut_activity_tolerance": 1e-6}),

@@ -13,12 +13,17 @@ def full_case():
     for stage in stages:
         stage["num_scenarios"] = 5
     _scarce_plants(files)
-    files["initial_conditions.json"]["storage"].append({"hydro_id": 7, "value_hm3": 0.5})
+    _new_plants(files)
+    files["initial_conditions.json"]["storage"] += [
+        {"hydro_id": 7, "value_hm3": 0.5},
+        {"hydro_id": 11, "value_hm3": 25.0},
+    ]
+    files["initial_conditions.json"]["filling_storage"] = [{"hydro_id": 12, "value_hm3": 3.0}]
     files["scenarios/inflow_seasonal_stats.parquet"] = {
-        "hydro_id": [0, 0, 0, 0, 1, 1, 1, 7, 7, 7],
-        "stage_id": [-1, 0, 1, 2, 0, 1, 2, 0, 1, 2],
-        "mean_m3s": [50.0, 40.0, 30.0, 20.0, 4.0, 3.0, 2.0, 0.1, 0.1, 0.1],
-        "std_m3s": [10.0, 8.0, 6.0, 4.0, 1.0, 1.0, 1.0, 50.0, 50.0, 50.0],
+        "hydro_id": [0, 0, 0, 0, 1, 1, 1, 7, 7, 7, 11, 11, 11, 12, 12, 12],
+        "stage_id": [-1, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2],
+        "mean_m3s": [50.0, 40.0, 30.0, 20.0, 4.0, 3.0, 2.0, 0.1, 0.1, 0.1, 6.0, 7.0, 8.0, 2.0, 2.0, 2.0],
+        "std_m3s": [10.0, 8.0, 6.0, 4.0, 1.0, 1.0, 1.0, 50.0, 50.0, 50.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5],
     }
     _trade(files)
     _rules(files)
@@ -40,7 +45,7 @@ def _scarce_plants(files):
     first["penalties"]["evaporation_violation_cost"] = 1.0
     second["generation"] |= {"min_turbined_m3s": 58.0, "min_generation_mw": 47.5}
     # No turbines, no room, and inflows that are often negative: it spills, and drinks what it is given.
-    third = hydro(7, 0)
+    third = hydro(7, 11)
     third["reservoir"] = {"min_storage_hm3": 40.0, "max_storage_hm3": 60.0}
     third["generation"] |= {"max_turbined_m3s": 0.0, "max_generation_mw": 0.0}
     third["outflow"] = {"min_outflow_m3s": 2.0, "max_outflow_m3s": None}
@@ -51,9 +56,28 @@ def _scarce_plants(files):
         "max_storage_hm3": [100.0, None, None, 62.0, None, None],
         "max_outflow_m3s": [None, None, None, 20.0, None, 200.0],
         "min_outflow_m3s": [None, None, None, 0.0, None, 100.0],
-        "water_withdrawal_m3s": [None, 150.0, -1.0, None, None, None],
+        "water_withdrawal_m3s": [None, 150.0, -1.0, 2.0, None, None],
         "min_storage_hm3": [None, 60.0, None, None, 55.0, None],
     }
+
+
+def _new_plants(files):
+    """One that enters later, with planes, and one that is filled in vain before."""
+    later = hydro(11, 0, entry_stage_id=1)
+    del later["generation"]["productivity_mw_per_m3s"]
+    later["generation"]["model"] = "fpha"
+    files["system/fpha_hyperplanes.parquet"] = {
+        "hydro_id": [11, 11],
+        "stage_id": [None, None],
+        "plane_id": [0, 1],
+        "gamma_0": [1.0, 4.0],
+        "gamma_v": [0.02, 0.01],
+        "gamma_q": [0.7, 0.5],
+        "gamma_s": [-0.01, 0.0],
+        "kappa": [None, 0.9],
+    }
+    filled = hydro(12, 1, entry_stage_id=2, filling={"start_stage_id": 1, "filling_inflow_m3s": 1.0})
+    files["system/hydros.json"]["hydros"] += [later, filled]
 
 
 def _trade(files):

@@ -9,10 +9,12 @@ import pytest
 from cobre import results, sddp
 from cobre.hydrothermal import Outcomes
 from cobre.study import Study
-from cobre.study._study import noise_of
+from cobre.study._scenarios import noise_of
 from tests.case.folders import write
 from tests.hydrothermal.full_case import full_case
 from tests.hydrothermal.small_cases import HOURS, VOLUME, hydro, small_case, thermal
+from tests.hydrothermal.test_boundary import SPLIT, STAGES, boundary
+from tests.hydrothermal.test_boundary import study as boundary_study
 
 SCENARIOS = 40
 
@@ -34,6 +36,13 @@ class Simulated:
         """Rows of a table, by scenario, stage, and block and entity if there are any."""
         keys = ["scenario_id", "stage_id"] + (["block_id", key] if key else [])
         return {tuple(row[k] for k in keys): row for row in self.tables[name].to_pylist()}
+
+    def arrival(self, plant, stage):
+        """Where water that runs to a plant ends up: there, or at the first below that is there."""
+        hydros = {hydro.id: hydro for hydro in self.system.hydros}
+        while plant is not None and hydros[plant].phases[stage] == "absent":
+            plant = hydros[plant].downstream
+        return plant
 
     def moments(self):
         for scenario in range(len(self.totals)):
@@ -108,6 +117,13 @@ def test_water_balances_in_every_reservoir(full):
         for period in [[k] for k in blocks] if stage.chronological else [list(blocks)]:
             for plant in system.hydros:
                 gained = 0.0
+                if plant.phases[number] == "absent":
+                    period_rows = [plants[scenario, number, k, plant.id] for k in period]
+                    assert {row["storage_initial_hm3"] for row in period_rows} == {
+                        row["storage_final_hm3"] for row in period_rows
+                    }
+                    assert not any(row["inflow_m3s"] or row["outflow_m3s"] for row in period_rows)
+                    continue
                 for k in period:
                     row = plants[scenario, number, k, plant.id]
                     above, below = (row[f"water_withdrawal_violation_{side}_m3s"] for side in ("pos", "neg"))
@@ -116,8 +132,10 @@ def test_water_balances_in_every_reservoir(full):
                     flow -= (row["evaporation_m3s"] or 0.0) + plant.withdrawal_m3s[number] + above - below
                     for other in system.hydros:
                         up = plants[scenario, number, k, other.id]
-                        flow += up["outflow_m3s"] if other.downstream == plant.id else 0.0
-                        flow += up["diverted_outflow_m3s"] if other.diversion == plant.id else 0.0
+                        if full.arrival(other.downstream, number) == plant.id:
+                            flow += up["outflow_m3s"]
+                        if full.arrival(other.diversion, number) == plant.id:
+                            flow += up["diverted_outflow_m3s"]
                     for station in system.pumping:
                         pumped = stations[scenario, number, k, station.id]["pumped_flow_m3s"]
                         flow += pumped * (
@@ -134,7 +152,7 @@ def test_all_that_arrives_is_the_inflow(full):
     stations = full.rows("pumping_stations", "pumping_station_id")
     for (scenario, number, k, plant), row in plants.items():
         arrives = row["incremental_inflow_m3s"] + (row["diverted_inflow_m3s"] or 0.0)
-        ups = [hydro.id for hydro in system.hydros if hydro.downstream == plant]
+        ups = [hydro.id for hydro in system.hydros if full.arrival(hydro.downstream, number) == plant]
         arrives += sum(plants[scenario, number, k, up]["outflow_m3s"] for up in ups)
         pumps = [station.id for station in system.pumping if station.target_hydro == plant]
         arrives += sum(stations[scenario, number, k, pump]["pumped_flow_m3s"] for pump in pumps)
@@ -155,13 +173,15 @@ def test_volumes_and_past_inflows_go_on_from_stage_to_stage(full):
     for row in lags:
         scenario, number = row["scenario_id"], row["stage_id"]
         assert (row["hydro_id"], row["lag_index"]) == (0, 1)
+        if number == 1:  # before, the inflow past an absent plant was counted in this one's
+            continue
         known = 45.0 if number == 0 else plants[scenario, number - 1, 0, 0]["incremental_inflow_m3s"]
         assert row["inflow_m3s"] == pytest.approx(known, abs=1e-9)
 
 
 def test_what_is_random_is_what_was_drawn(full):
     """Inflows, loads and availabilities by their models, from the noise that each scenario met."""
-    system, noise = full.system, noise_of(full.system, full.study.case.scenarios)
+    system, noise = full.system, noise_of(full.study.case)
     drawn = {
         (int(scenario), visit.node): noise[visit.node][row]
         for visit in full.visits
@@ -172,20 +192,21 @@ def test_what_is_random_is_what_was_drawn(full):
         for row in full.tables["inflow_lags"].to_pylist()
     }
     for (scenario, t, _, plant), row in full.rows("hydros", "hydro_id").items():
-        place = [hydro.id for hydro in system.hydros].index(plant)
-        model = system.hydros[place].inflow
-        inflow = model.base_m3s[t] + model.scale_m3s[t] * drawn[scenario, t][place]
-        if plant == 0:
-            inflow += model.coefficients[t][0] * lags[scenario, t]
+        inflow = 0.0  # of all plants whose water arrives at this one first
+        for place, other in enumerate(system.hydros):
+            if full.arrival(other.id, t) == plant:
+                model = other.inflow
+                inflow += model.base_m3s[t] + model.scale_m3s[t] * drawn[scenario, t][place]
+                inflow += model.coefficients[t][0] * lags[scenario, t] if other.id == 0 else 0.0
         assert row["incremental_inflow_m3s"] == pytest.approx(inflow, abs=1e-6)
     for (scenario, t, k, bus), row in full.rows("buses", "bus_id").items():
         model = system.buses[bus]
-        eta = drawn[scenario, t][3] if bus == 1 else 0.0  # the load of bus 0 is certain
+        eta = drawn[scenario, t][len(system.hydros)] if bus == 1 else 0.0  # the load of bus 0 is certain
         load = max(model.load_mean_mw[t] + model.load_std_mw[t] * eta, 0.0) * model.load_factors[t][k]
         assert row["load_mw"] == pytest.approx(load, abs=1e-9)
     for (scenario, t, k, source), row in full.rows("non_controllables", "non_controllable_id").items():
         model = next(one for one in system.sources if one.id == source)
-        eta = drawn[scenario, t][4] if source == 0 else 0.0
+        eta = drawn[scenario, t][len(system.hydros) + 1] if source == 0 else 0.0
         share = min(max(model.mean[t] + model.std[t] * eta, 0.0), 1.0)
         available = model.max_generation_mw[t] * share * model.factors[t][k]
         assert row["available_mw"] == pytest.approx(available, abs=1e-9)
@@ -224,6 +245,13 @@ def component_costs(full, scenario, number, stage, rows):
             row, prices = rows["hydros"][*at, plant.id], plant.penalties
             volumes = stage.chronological or k == len(hours) - 1
             for component, column, price, factor in (
+                (
+                    "fpha_turbined_cost",
+                    "turbined_m3s",
+                    prices.turbined,
+                    h * (plant.planes[number] is not None),
+                ),
+                ("filling_target_cost", "filling_target_violation_hm3", prices.filling_below_per_hm3, k == 0),
                 ("spillage_cost", "spillage_m3s", prices.spillage, h),
                 ("spillage_cost", "diverted_outflow_m3s", prices.diversion, h),
                 ("outflow_violation_below_cost", "outflow_slack_below_m3s", prices.outflow_below, h),
@@ -299,7 +327,7 @@ def test_costs_are_amounts_times_prices_and_sum_to_the_cost_of_the_stage(full):
         assert total == pytest.approx(row["immediate_cost"] + constant, rel=1e-12, abs=1e-7)
         assert row["immediate_cost"] == paid[scenario, number]
         assert row["total_cost"] == pytest.approx(row["immediate_cost"] + row["future_cost"], rel=1e-12)
-    rare = {"filling_target_cost", "fpha_turbined_cost", "pumping_cost", "hydro_violation_cost"}
+    rare = {"pumping_cost", "hydro_violation_cost"}
     assert {part for part, most in seen.items() if most > 1e-3} == set(PARTS) - rare
 
 
@@ -353,6 +381,8 @@ def test_slacks_are_what_is_missing(full):
     """Where something costs when it is missed, no more is given as missing than is."""
     for (_, t, _, plant), row in full.rows("hydros", "hydro_id").items():
         limits = next(hydro for hydro in full.system.hydros if hydro.id == plant)
+        if limits.phases[t] != "operating":
+            continue
         least = max(limits.min_outflow_m3s[t] - row["outflow_m3s"], 0.0)
         most = max(row["outflow_m3s"] - limits.max_outflow_m3s[t], 0.0)
         turbined = max(limits.min_turbined_m3s[t] - row["turbined_m3s"], 0.0)
@@ -370,13 +400,31 @@ def test_codes_tell_states_and_binding_volumes(full):
         limits = next(hydro for hydro in full.system.hydros if hydro.id == plant)
         low = row["storage_final_hm3"] <= limits.min_storage_hm3[t] + 1e-6
         high = row["storage_final_hm3"] >= limits.max_storage_hm3[t] - 1e-6
-        assert row["storage_binding_code"] == low + 2 * high
+        assert row["storage_binding_code"] == (low + 2 * high if limits.phases[t] != "absent" else 0)
+        assert row["operative_state_code"] > 0 or plant == 7 or limits.phases[t] != "operating"
     lines = full.rows("exchanges", "line_id")
     assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t == 0} == {0}  # enters later
     assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t > 0} <= {2, 3}
     for (_, t, k, plant), row in full.rows("thermals", "thermal_id").items():
         full_power = row["generation_mw"] >= full.system.thermals[plant].max_mw[t][k] - 1e-4
         assert row["operative_state_code"] == (3 if full_power else 2)
+
+
+def test_power_of_planes_is_below_the_lowest(full):
+    planes = next(hydro for hydro in full.system.hydros if hydro.id == 11).planes
+    tight = 0
+    for (_, t, _, plant), row in full.rows("hydros", "hydro_id").items():
+        assert (row["productivity_mw_per_m3s"] is None) == (plant == 11 and t > 0)
+        if plant != 11 or t == 0:
+            continue
+        # The parallel stage has volumes of the stage, the chronological one those of blocks.
+        volume = (row["storage_initial_hm3"] + row["storage_final_hm3"]) / 2
+        heights = planes[t].constant_mw + planes[t].mw_per_hm3 * volume
+        heights = heights + planes[t].mw_per_m3s_turbined * row["turbined_m3s"]
+        heights = heights + planes[t].mw_per_m3s_spilled * row["spillage_m3s"]
+        assert row["generation_mw"] <= min(heights) + 1e-6
+        tight += row["generation_mw"] >= min(heights) - 1e-6
+    assert tight > SCENARIOS
 
 
 def test_what_a_plant_has_not_is_null(full):
@@ -416,6 +464,26 @@ def test_a_table_has_its_columns_and_no_nulls_but_where_they_may_be(full, name):
     for field in table.schema:
         assert field.nullable or table[field.name].null_count == 0
     assert np.all(np.diff(table["scenario_id"].to_numpy()) >= 0)
+
+
+def test_cuts_of_another_study_are_what_follows_and_no_cost_of_the_last_stage(tmp_path):
+    later = boundary_study(tmp_path / "later", SPLIT, STAGES - 1, (80.0, 40.0))
+    policy = sddp.train(later.problem, 10, seed=1).policy
+    policy.save(tmp_path / "policy.cobre")
+    cuts = boundary("../policy.cobre", SPLIT)
+    boundary_study(tmp_path / "sooner", SPLIT - 1, SPLIT, (50.0, 20.0), cuts=cuts)
+    sooner = Simulated(tmp_path / "sooner", 2)
+    row = sooner.rows("costs")[1, 1]
+    end = {
+        f"storage:{plant}": sooner.rows("hydros", "hydro_id")[1, 1, 0, plant]["storage_final_hm3"]
+        for plant in (0, 1)
+    }
+    discount = sooner.system.stages[1].discount
+    assert row["future_cost"] == pytest.approx(discount * policy.value(str(SPLIT), end).value, rel=1e-7)
+    assert row["future_cost"] > 1.0
+    parts = sum(row[part] for part in ("thermal_cost", "deficit_cost", "excess_cost", "spillage_cost"))
+    assert row["immediate_cost"] == pytest.approx(parts, abs=1e-6)
+    assert row["total_cost"] == pytest.approx(row["immediate_cost"] + row["future_cost"])
 
 
 def test_prices_and_water_values_on_paper(tmp_path):

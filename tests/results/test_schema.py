@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -34,6 +35,18 @@ def test_columns_that_are_never_given_say_so():
                 assert table[column.name].null_count == table.num_rows, column
             else:
                 assert table[column.name].null_count == 0, column
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_page_explains_every_column(name):
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "outputs.md").read_text()
+    rows = [
+        f"| `{column.name}` | {column.type} | {column.unit} | {'yes' if column.nullable else ''} "
+        f"| {column.meaning} |"
+        for column in OURS[name]
+    ]
+    heading = name.replace("dictionaries/bounds", "bounds.parquet")
+    assert "\n".join(rows) in page.split(f"{heading}", 1)[1]
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ is wrong is found at once, and raised as one `cobre.errors.CaseError`. `schemas`
 from cobre.case._case import Case, load, schemas
 from cobre.case._config import Config
 from cobre.case._noise import Correlation, CorrelationGroup, External, History, NoiseEntity, Scenarios
+from cobre.case._windows import Window
 from cobre.errors import CaseError, Finding
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "History",
     "NoiseEntity",
     "Scenarios",
+    "Window",
     "load",
     "schemas",
 ]

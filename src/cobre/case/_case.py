@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cobre.case import _boundary, _dimensions, _meaning, _meaning_in_time, _references, _unsupported
+from cobre.case import (
+    _boundary,
+    _dimensions,
+    _meaning,
+    _meaning_in_time,
+    _references,
+    _unsupported,
+    _windows,
+)
 from cobre.case._config import Config
 from cobre.case._documents import merged
 from cobre.case._inflows import Inflows
@@ -95,26 +103,29 @@ def load(folder: str | os.PathLike[str], settings: Mapping[str, Any] | None = No
     report = Report()
     raw = read(path, report, settings)
     timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
-    _check(raw, timeline, report)
+    inflows = Inflows.of(raw, raw.config, raw.stages, timeline) if raw.stages and timeline else None
+    _check(raw, timeline, inflows, report)
     boundary = raw.config.policy.boundary if raw.config else None
     policy = _boundary.read(path, boundary, report) if boundary else None
-    if report.errors or raw.config is None or raw.penalties is None or raw.stages is None or timeline is None:
+    if report.errors or not (raw.config and raw.penalties and raw.stages and timeline and inflows):
         raise CaseError(report.errors, str(folder), report.warnings)
-    system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline).system()
+    system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline, inflows).system()
     if boundary and policy:
         system = replace(system, future=_boundary.resolve(policy, boundary, system, report))
     if report.errors:
         raise CaseError(report.errors, str(folder), report.warnings)
-    scenarios = resolve_scenarios(raw, raw.config, timeline)
+    scenarios = resolve_scenarios(raw, raw.config, timeline, inflows)
     return Case(path, system, raw.config, scenarios, tuple(report.warnings), dict(settings or {}))
 
 
-def _check(raw: Raw, timeline: Timeline | None, report: Report) -> None:
+def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report: Report) -> None:
     _references.check(raw, report)
-    if timeline is not None and raw.stages is not None:
+    if timeline is not None and inflows is not None:
         _dimensions.check(raw, timeline, report)
         check_external(raw, timeline, report)
-        Inflows(raw, raw.stages, timeline).check(report)
+        inflows.check(report)
+        if raw.config is not None:
+            _windows.check(raw, raw.config, inflows, report)
         Turbines(raw, timeline).check(report)
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)

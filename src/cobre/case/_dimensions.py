@@ -16,6 +16,7 @@ from cobre.case._scenario_files import CorrelationFile, LoadFactor, LoadFactors,
 from cobre.case._series import Timeline
 from cobre.case._tables import ABSENT, Table
 
+HISTORY = "scenarios/inflow_history.parquet"
 INFLOWS = "scenarios/inflow_seasonal_stats.parquet"
 COEFFICIENTS = "scenarios/inflow_ar_coefficients.parquet"
 LOADS = "scenarios/load_seasonal_stats.parquet"
@@ -48,8 +49,9 @@ def _check_blocks(timeline: Timeline, report: Report) -> None:
 
 def _check_statistics(raw: Raw, timeline: Timeline, report: Report) -> None:
     hydros = [(hydro.id, exists(hydro, timeline)) for hydro in raw.hydros]
-    if raw.hydros and INFLOWS not in raw.tables:
-        report.error("missing_file", INFLOWS, "hydro plants need the statistics of their inflows")
+    if raw.hydros and INFLOWS not in raw.tables and HISTORY not in raw.tables:
+        message = f"hydro plants need the statistics of their inflows, or {HISTORY}"
+        report.error("missing_file", INFLOWS, message)
     always = np.ones(len(timeline), dtype=bool)
     _check_coverage(raw.table(INFLOWS), INFLOWS, "hydro_id", "hydro", hydros, timeline, report)
     loads = raw.table(LOADS)

@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.case._config import Config
+from cobre.case._estimation import COEFFICIENTS, STATISTICS, Coefficients, Estimation, Statistics, is_needed
 from cobre.case._raw import Raw
 from cobre.case._report import Report
 from cobre.case._series import Series, Timeline
@@ -15,42 +17,49 @@ from cobre.case._stages import Stages
 from cobre.stochastic import resolve
 from cobre.system import Inflow
 
-STATISTICS = "scenarios/inflow_seasonal_stats.parquet"
-COEFFICIENTS = "scenarios/inflow_ar_coefficients.parquet"
+INITIAL = "initial_conditions.json"
 
 
 @dataclass(frozen=True, eq=False)
 class Inflows:
-    """What the files say of inflows."""
+    """What the files say of inflows, or what the history does."""
 
     raw: Raw
     stages: Stages
     timeline: Timeline
+    estimation: Estimation | None = None
+
+    @staticmethod
+    def of(raw: Raw, config: Config | None, stages: Stages, timeline: Timeline) -> Inflows:
+        """The models that are given, and fitted ones where none are."""
+        fitted = Estimation(raw, config.estimation, stages) if config and is_needed(raw) else None
+        return Inflows(raw, stages, timeline, fitted)
 
     @cached_property
-    def _statistics(self) -> dict[tuple[int, int], tuple[float, float]]:
+    def statistics(self) -> Statistics:
         """Mean and standard deviation by hydro plant and stage, stages before the study included."""
         table = self.raw.table(STATISTICS)
         if table is None:
-            return {}
+            return self.estimation.statistics() if self.estimation else {}
         columns = [table[name].tolist() for name in ("hydro_id", "stage_id", "mean_m3s", "std_m3s")]
         return {(hydro, stage): (mean, std) for hydro, stage, mean, std in zip(*columns, strict=True)}
 
     @cached_property
-    def _coefficients(self) -> dict[tuple[int, int], dict[int, tuple[float, float]]]:
+    def coefficients(self) -> Coefficients:
         """Coefficient and residual ratio of each lag, by hydro plant and stage."""
         table = self.raw.table(COEFFICIENTS)
-        found: dict[tuple[int, int], dict[int, tuple[float, float]]] = {}
+        if table is None:
+            return self.estimation.coefficients() if self.estimation else {}
+        found: Coefficients = {}
         names = ("hydro_id", "stage_id", "lag", "coefficient", "residual_std_ratio")
-        columns = [table[name].tolist() for name in names] if table is not None else [[]] * 5
-        for hydro, stage, lag, coefficient, ratio in zip(*columns, strict=True):
-            found.setdefault((hydro, stage), {})[lag] = (coefficient, ratio)
+        for hydro, stage, lag, value, ratio in zip(*(table[name].tolist() for name in names), strict=True):
+            found.setdefault((hydro, stage), {})[lag] = (value, ratio)
         return found
 
     def resolve(self, hydro: int) -> Inflow:
         """The model of a hydro plant."""
         none = (0.0, 0.0)
-        numbers = np.array([self._statistics.get((hydro, stage), none) for stage in self.timeline.ids])
+        numbers = np.array([self.statistics.get((hydro, stage), none) for stage in self.timeline.ids])
         past = [self._before(hydro, back) or none for back in range(1, self._reach(hydro) + 1)]
         model = resolve(
             numbers[:, 0],
@@ -60,13 +69,26 @@ class Inflows:
             past_means=[mean for mean, _ in past],
             past_stds=[std for _, std in past],
         )
+        return Inflow(*model, self.past(hydro))
+
+    def past(self, hydro: int) -> tuple[float, ...]:
+        """Inflows before the study, the latest first: those given, or those of the history."""
         given = self.raw.initial.past_inflows if self.raw.initial else ()
-        values = [tuple(entry.values_m3s) for entry in given if entry.hydro_id == hydro]
-        return Inflow(*model, values[0] if values else ())
+        for entry in given:
+            if entry.hydro_id == hydro:
+                return tuple(entry.values_m3s)
+        history = self.estimation.history if self.estimation else None
+        start = self.stages.season_of(self.timeline.stages[0].start_date)
+        if history is None or start is None:
+            return ()
+        return tuple(history.before(hydro, history.row(*start))[: self._order(hydro)])
 
     def check(self, report: Report) -> None:
-        """Report lags that reach back to where nothing is known."""
+        """Report a history that nothing can be fitted to, and lags of which nothing is known."""
+        if self.estimation:
+            self.estimation.check(report)
         for hydro in self.raw.hydros:
+            self._check_past(hydro.id, report)
             missing = [
                 back for back in range(1, self._reach(hydro.id) + 1) if self._before(hydro.id, back) is None
             ]
@@ -84,6 +106,24 @@ class Inflows:
             elif self._loses_a_lag(hydro.id):
                 message = "a lag whose standard deviation is 0 has no effect, whatever its coefficient"
                 report.warn("meaning", COEFFICIENTS, message, entity=f"hydro {hydro.id}", field="coefficient")
+        lagged = [stage.state_variables and stage.state_variables.inflow_lags for stage in self.stages.stages]
+        if self.coefficients and not all(lagged):
+            message = (
+                "there are autoregressive inflow models, but not all stages have state_variables.inflow_lags"
+            )
+            report.warn("meaning", "stages.json", message, field="state_variables.inflow_lags")
+
+    def _check_past(self, hydro: int, report: Report) -> None:
+        order, known = self._order(hydro), len(self.past(hydro))
+        if self.raw.initial is not None and known < order:
+            report.error(
+                "meaning",
+                INITIAL,
+                f"the model looks back {order} stages, but {known} past inflows are given",
+                entity=f"hydro {hydro}",
+                field="past_inflows",
+                suggestion="give at least as many, the latest first",
+            )
 
     def _loses_a_lag(self, hydro: int) -> bool:
         """Whether a coefficient is lost, because the inflow that it multiplies is certain."""
@@ -91,16 +131,25 @@ class Inflows:
         return any(bool(np.any((given != 0) & (used == 0))) for given, used in pairs)
 
     def _standardised(self, hydro: int) -> list[NDArray[np.float64]]:
-        models = [self._coefficients.get((hydro, stage), {}) for stage in self.timeline.ids]
+        models = [self.coefficients.get((hydro, stage), {}) for stage in self.timeline.ids]
         return [np.array([model[lag][0] for lag in sorted(model)]) for model in models]
 
     def _ratios(self, hydro: int) -> Series:
-        models = [self._coefficients.get((hydro, stage), {}) for stage in self.timeline.ids]
+        models = [self.coefficients.get((hydro, stage), {}) for stage in self.timeline.ids]
         return np.array([model[min(model)][1] if model else 1.0 for model in models])
+
+    @property
+    def order(self) -> int:
+        """The longest lag of all plants."""
+        return max((self._order(hydro.id) for hydro in self.raw.hydros), default=0)
+
+    def _order(self, hydro: int) -> int:
+        """The longest lag of all stages."""
+        return max(max(self.coefficients.get((hydro, stage), {0: 0})) for stage in self.timeline.ids)
 
     def _reach(self, hydro: int) -> int:
         """How many stages before the first one the model looks back."""
-        orders = [len(self._coefficients.get((hydro, stage), {})) for stage in self.timeline.ids]
+        orders = [len(self.coefficients.get((hydro, stage), {})) for stage in self.timeline.ids]
         return max((order - place for place, order in enumerate(orders)), default=0)
 
     def _id_before(self, back: int) -> int:
@@ -110,12 +159,16 @@ class Inflows:
     def _before(self, hydro: int, back: int) -> tuple[float, float] | None:
         """The statistics of a stage before the first: its own, or those of its season in the study."""
         number = self._id_before(back)
-        if (hydro, number) in self._statistics:
-            return self._statistics[hydro, number]
+        if (hydro, number) in self.statistics:
+            return self.statistics[hydro, number]
         season = self._season_before(number, back)
         for stage, own in zip(self.timeline.ids, self.timeline.seasons, strict=True):
-            if own == season and (hydro, stage) in self._statistics:
-                return self._statistics[hydro, stage]
+            if own == season and (hydro, stage) in self.statistics:
+                return self.statistics[hydro, stage]
+        if self.estimation and STATISTICS not in self.raw.tables and season in self.stages.cycle:
+            model = self.estimation.models.get(hydro)
+            own_season = model[self.stages.cycle.index(season)] if model else None
+            return (own_season.mean_m3s, own_season.std_m3s) if own_season else None
         return None
 
     def _season_before(self, number: int, back: int) -> int | None:

@@ -15,7 +15,6 @@ from cobre.case._scenario_files import CorrelationFile, CorrelationGroup
 from cobre.case._stages import Stages
 
 CORRELATION = "scenarios/correlation.json"
-COEFFICIENTS = "scenarios/inflow_ar_coefficients.parquet"
 
 
 def check(raw: Raw, report: Report) -> None:
@@ -24,7 +23,6 @@ def check(raw: Raw, report: Report) -> None:
         _check_dates(raw.stages, report)
         _check_seasons(raw.stages, report)
         _check_transitions(raw.stages, report)
-        _check_lags(raw, raw.stages, report)
     correlation = raw.document(CORRELATION, CorrelationFile)
     if correlation:
         _check_correlation(correlation, raw, report)
@@ -106,31 +104,6 @@ def _check_transitions(stages: Stages, report: Report) -> None:
             report.error(
                 "meaning", "stages.json", message, entity=f"stage {stage}", field=where, value=probability
             )
-
-
-def _check_lags(raw: Raw, stages: Stages, report: Report) -> None:
-    table = raw.table(COEFFICIENTS)
-    if table is None or not table.rows:
-        return
-    past = (
-        {entry.hydro_id: len(entry.values_m3s) for entry in raw.initial.past_inflows} if raw.initial else None
-    )
-    for hydro in np.unique(table["hydro_id"]).tolist():
-        order = int(table["lag"][table["hydro_id"] == hydro].max())
-        if past is not None and past.get(hydro, 0) < order:
-            report.error(
-                "meaning",
-                "initial_conditions.json",
-                f"the model looks back {order} stages, but {past.get(hydro, 0)} past inflows are given",
-                entity=f"hydro {hydro}",
-                field="past_inflows",
-                suggestion="give at least as many, the latest first",
-            )
-    if not all(stage.state_variables and stage.state_variables.inflow_lags for stage in stages.stages):
-        message = (
-            "there are autoregressive inflow models, but not all stages have state_variables.inflow_lags"
-        )
-        report.warn("meaning", "stages.json", message, field="state_variables.inflow_lags")
 
 
 def _check_correlation(file: CorrelationFile, raw: Raw, report: Report) -> None:

@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.case._config import Config
+from cobre.case._inflows import Inflows
 from cobre.case._raw import Raw
 from cobre.case._report import Report
 from cobre.case._scenario_files import CorrelationFile
 from cobre.case._series import Timeline
 from cobre.case._tables import Table
+from cobre.case._windows import Window, windows
+from cobre.stochastic import consistent
 
 Array = NDArray[np.float64]
 #: What a run is seeded with when the case says nothing.
@@ -82,6 +85,8 @@ class Scenarios:
         openings: by stage id, one row for each opening, one column for each entity; None if none are given.
         correlation: how noises go together; None if they are independent.
         history: observed inflows by hydro plant.
+        windows: by year, the inflows observed in the stages of the study, had it begun then; only years in
+            which every plant was observed in all of them.
         external: given scenarios by class.
     """
 
@@ -91,6 +96,7 @@ class Scenarios:
     openings: Mapping[int, Array] | None
     correlation: Correlation | None
     history: Mapping[int, History]
+    windows: Mapping[int, Window]
     external: Mapping[Literal["inflow", "load", "ncs"], External]
 
 
@@ -110,7 +116,7 @@ def noise_entities(raw: Raw) -> tuple[NoiseEntity, ...] | None:
     )
 
 
-def resolve_scenarios(raw: Raw, config: Config, timeline: Timeline) -> Scenarios:
+def resolve_scenarios(raw: Raw, config: Config, timeline: Timeline, inflows: Inflows) -> Scenarios:
     """All of it, from files that were found to be right."""
     entities = noise_entities(raw) or ()
     seed = config.training.tree_seed
@@ -119,8 +125,10 @@ def resolve_scenarios(raw: Raw, config: Config, timeline: Timeline) -> Scenarios
         DEFAULT_SEED if seed is None else abs(seed),
         tuple(stage.sampling_method for stage in timeline.stages),
         _openings(raw.table("scenarios/noise_openings.parquet"), len(entities), timeline),
-        _correlation(raw.document("scenarios/correlation.json", CorrelationFile), timeline),
+        _correlation(raw.document("scenarios/correlation.json", CorrelationFile), timeline)
+        or _estimated_correlation(raw, inflows),
         _history(raw.table("scenarios/inflow_history.parquet")),
+        windows(raw, inflows.stages, timeline),
         {
             name: _external(table, key, value)
             for name, (file, key, value) in _EXTERNAL.items()
@@ -149,7 +157,7 @@ def _correlation(file: CorrelationFile | None, timeline: Timeline) -> Correlatio
             CorrelationGroup(
                 group.name,
                 tuple(NoiseEntity(entity.type, entity.id) for entity in group.entities),
-                np.array(group.matrix, dtype=np.float64),
+                consistent(np.array(group.matrix, dtype=np.float64)),
             )
             for group in profile.correlation_groups
         )
@@ -159,6 +167,16 @@ def _correlation(file: CorrelationFile | None, timeline: Timeline) -> Correlatio
     usual = default_profile(file)
     names = {stage: scheduled.get(stage, usual) for stage in timeline.ids}
     return Correlation(file.method, {stage: groups[name] if name else () for stage, name in names.items()})
+
+
+def _estimated_correlation(raw: Raw, inflows: Inflows) -> Correlation | None:
+    """That of what the fitted models leave unexplained; None where none were fitted."""
+    if inflows.estimation is None:
+        return None
+    entities = tuple(NoiseEntity("inflow", hydro.id) for hydro in raw.hydros)
+    matrices = inflows.estimation.correlations(inflows.coefficients)
+    groups = {stage: (CorrelationGroup("history", entities, own),) for stage, own in matrices.items()}
+    return Correlation("cholesky", groups)
 
 
 def default_profile(file: CorrelationFile) -> str | None:
@@ -192,6 +210,7 @@ def _external(table: Table, key: str, value: str) -> External:
 
 def check_external(raw: Raw, timeline: Timeline, report: Report) -> None:
     """Report given scenarios that do not cover all stages, or have gaps."""
+    _check_external_entities(raw, report)
     for file, key, _ in _EXTERNAL.values():
         table = raw.table(file)
         if table is None:
@@ -205,3 +224,25 @@ def check_external(raw: Raw, timeline: Timeline, report: Report) -> None:
             if len(scenarios) != count * len(entities):
                 message = f"there must be scenarios 0 to {count - 1} for each of the {len(entities)} entities"
                 report.error("dimension", file, message, entity=f"stage {stage}", field="scenario_id")
+
+
+def _check_external_entities(raw: Raw, report: Report) -> None:
+    """Report given scenarios, where they are to be used, of others than those that have noise."""
+    sections = (raw.config.training, raw.config.simulation) if raw.config else ()
+    random = noise_entities(raw)
+    for name, (file, key, _) in _EXTERNAL.items():
+        used = any(
+            s.scenario_source and getattr(s.scenario_source, name).scheme == "external" for s in sections
+        )
+        table = raw.table(file)
+        if not used or table is None or random is None:
+            continue
+        wanted = {entity.id for entity in random if entity.type == name}
+        given = set(table[key].tolist())
+        if missing := sorted(wanted - given):
+            message = f"there are no scenarios for {missing[0]}, which is random"
+            report.error("dimension", file, message, field=key, value=missing[0])
+        if more := sorted(given - wanted):
+            message = f"there are scenarios for {more[0]}, of which nothing is random"
+            suggestion = "give statistics with a standard deviation, or remove the rows"
+            report.error("dimension", file, message, field=key, value=more[0], suggestion=suggestion)

@@ -34,6 +34,7 @@ class Resolver:
     penalties: Penalties
     stages: Stages
     timeline: Timeline
+    inflows: Inflows
 
     def system(self) -> resolved.System:
         """All of it."""
@@ -61,10 +62,6 @@ class Resolver:
     @cached_property
     def _turbines(self) -> Turbines:
         return Turbines(self.raw, self.timeline)
-
-    @cached_property
-    def _inflows(self) -> Inflows:
-        return Inflows(self.raw, self.stages, self.timeline)
 
     def _overrides(self, file: str, key: str) -> Overrides:
         return Overrides(self.timeline, self.raw.table(file), key)
@@ -240,7 +237,7 @@ class Resolver:
             max_diversion_m3s=own["max_diversion_m3s"],
             withdrawal_m3s=own["water_withdrawal_m3s"],
             evaporation=_evaporation.resolve(hydro, self.raw.table(_evaporation.FILE), self.timeline),
-            inflow=self._inflows.resolve(hydro.id),
+            inflow=self.inflows.resolve(hydro.id),
             penalties=self._costs.hydro(hydro),
             phases=_filling.phases(hydro, self.timeline),
             filling=_filling.resolve(hydro, own, self.timeline),

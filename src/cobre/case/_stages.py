@@ -74,12 +74,56 @@ class Season(Strict):
     month_end: Annotated[int, Field(ge=1, le=12)] | None = None
     day_end: Annotated[int, Field(ge=1, le=31)] | None = None
 
+    @property
+    def begins(self) -> tuple[int, int]:
+        """Month and day."""
+        return self.month_start, self.day_start or 1
+
+    def has(self, day: date) -> bool:
+        """Whether a day is between the first and the last of a custom season, across New Year or not."""
+        last = (self.month_end or self.month_start, self.day_end or 31)
+        if self.begins <= last:
+            return self.begins <= (day.month, day.day) <= last
+        return self.begins <= (day.month, day.day) or (day.month, day.day) <= last
+
 
 class SeasonDefinitions(Strict):
     """The parts of the year."""
 
     cycle_type: Literal["monthly", "weekly", "custom"]
     seasons: Annotated[list[Season], Field(min_length=1)]
+
+    @property
+    def cycle(self) -> tuple[int, ...]:
+        """The seasons of a year in their order; none if some of them overlap."""
+        if self.cycle_type == "weekly":
+            return tuple(sorted(season.id for season in self.seasons))
+        ordered = sorted(self.seasons, key=lambda season: season.begins)
+        if self.cycle_type == "custom" and any(map(_overlap, ordered, ordered[1:])):
+            return ()
+        return tuple(season.id for season in ordered)
+
+    def season_of(self, day: date) -> tuple[int, int] | None:
+        """The year and the season that a day belongs to, if there is one."""
+        if self.cycle_type == "weekly":
+            year, week, _ = day.isocalendar()
+            place = min(week, 52) - 1  # the days of a 53rd week go with those of the last
+            return (year, place) if place in self.cycle else None
+        if self.cycle_type == "monthly":
+            found = [season for season in self.seasons if season.month_start == day.month]
+            return (day.year, found[0].id) if found else None
+        found = [season for season in self.seasons if season.has(day)]
+        if not found or not self.cycle:
+            return None
+        # The last day of one may be given as the first of the next, to which it belongs.
+        begun = [season for season in found if season.begins <= (day.month, day.day)]
+        season = max(begun or found, key=lambda season: season.begins)
+        return (day.year if begun else day.year - 1), season.id
+
+
+def _overlap(one: Season, following: Season) -> bool:
+    last = (one.month_end or one.month_start, one.day_end or 31)
+    return not one.begins < following.begins or not one.begins <= last <= following.begins
 
 
 class Transition(Strict):
@@ -125,7 +169,15 @@ class Stages(Document):
     def cycle(self) -> tuple[int, ...]:
         """The seasons of a year in their order; none if a year has them in more than one way."""
         if self.season_definitions:
-            custom = self.season_definitions.cycle_type == "custom"
-            return () if custom else tuple(sorted(season.id for season in self.season_definitions.seasons))
+            return self.season_definitions.cycle
         monthly = all(self.season(stage) == stage.start_date.month - 1 for stage in self.stages)
         return tuple(range(12)) if monthly else tuple(sorted({self.season(stage) for stage in self.stages}))
+
+    def season_of(self, day: date) -> tuple[int, int] | None:
+        """The year and the season that a day belongs to; None if to no season, or nobody can know.
+
+        The year of a season is the one that it begins in, so the order of both is the order of time.
+        """
+        if self.season_definitions:
+            return self.season_definitions.season_of(day)
+        return (day.year, day.month - 1) if self.cycle == tuple(range(12)) else None

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from cobre.case._config import Config
+from cobre.case._noise import noise_entities
 from cobre.case._production import BySeason, ByStageRanges, ModelChoice, ProductionModels
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
 from cobre.case._stages import Stages
+from cobre.stochastic._points import MOST_SOBOL
 
 #: Settings of how the original program works inside; they change nothing that is found.
 _INSIDE = (
@@ -47,32 +49,29 @@ def check(raw: Raw, report: Report) -> None:
     _check_production(raw, report)
     _check_thermals(raw, report)
     _check_initial_conditions(raw, report)
-    _check_estimation(raw, report)
     _check_sampling(raw, report)
 
 
 def _check_sampling(raw: Raw, report: Report) -> None:
-    """Openings are drawn at random or given; trajectories follow them."""
-    source = raw.config.training.scenario_source if raw.config else None
-    for name in ("inflow", "load", "ncs"):
-        scheme = getattr(source, name).scheme if source else "in_sample"
-        if scheme != "in_sample":
-            field = f"training.scenario_source.{name}.scheme"
-            message = "training can only follow the openings yet"
-            report.error("unsupported", "config.json", message, field=field, value=scheme)
+    """Openings that somebody else has to choose, and sequences that have no end of dimensions."""
     given = "scenarios/noise_openings.parquet" in raw.tables
+    count = len(noise_entities(raw) or ())
     for stage in raw.stages.stages if raw.stages and not given else ():
-        if stage.sampling_method != "saa":
-            message = "openings can only be drawn at random yet, or given"
-            report.error(
-                "unsupported",
-                "stages.json",
-                message,
-                entity=f"stage {stage.id}",
-                field="sampling_method",
-                value=stage.sampling_method,
-                suggestion="use 'saa'",
-            )
+        if stage.sampling_method == "selective":
+            message = "openings cannot be chosen by what they represent yet"
+        elif stage.sampling_method == "qmc_sobol" and count > MOST_SOBOL:
+            message = f"there are {count} random numbers, and direction numbers for {MOST_SOBOL} of them"
+        else:
+            continue
+        report.error(
+            "unsupported",
+            "stages.json",
+            message,
+            entity=f"stage {stage.id}",
+            field="sampling_method",
+            value=stage.sampling_method,
+            suggestion="use another method, or give scenarios/noise_openings.parquet",
+        )
 
 
 def _check_config(config: Config, report: Report) -> None:
@@ -191,12 +190,3 @@ def _check_initial_conditions(raw: Raw, report: Report) -> None:
     if raw.initial.recent_observations:
         message = "a study that begins within a season cannot be modelled yet"
         report.error("unsupported", "initial_conditions.json", message, field="recent_observations")
-
-
-def _check_estimation(raw: Raw, report: Report) -> None:
-    history = "scenarios/inflow_history.parquet"
-    given = ("scenarios/inflow_seasonal_stats.parquet", "scenarios/inflow_ar_coefficients.parquet")
-    if history in raw.tables and not all(file in raw.tables for file in given):
-        message = "fitting inflow models to a history cannot be done yet"
-        suggestion = f"give the models in {given[0]} and {given[1]}"
-        report.error("unsupported", history, message, suggestion=suggestion)

@@ -13,12 +13,22 @@ from typing import NoReturn
 
 import typer
 
-from cobre.errors import CaseError, CobreError, CommError, IOError, SolverError, ValidationError, WorkerError  # noqa: A004
+from cobre import errors
+from cobre.comm import choose
+from cobre.errors import (
+    BackendError,
+    CaseError,
+    CobreError,
+    CommError,
+    SolverError,
+    ValidationError,
+    WorkerError,
+)
 
 #: Which exit code tells of which errors; others are of settings that do not go together, 2.
 EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
     (ValidationError, 1),
-    (IOError, 3),
+    (errors.IOError, 3),
     (SolverError, 4),
     (WorkerError, 5),
     (CommError, 5),
@@ -41,6 +51,11 @@ class Terminated(KeyboardInterrupt):
 
 def rank_here() -> int:
     """The rank of this process in the group that a launcher made, 0 outside of one."""
+    try:
+        if choose(os.environ).backend == "local":  # a batch job has a number, too
+            return 0
+    except BackendError:
+        return 0
     found = (os.environ.get(name, "") for name in RANK_VARIABLES)
     return next((int(text) for text in found if text.isdecimal()), 0)
 

@@ -29,11 +29,13 @@ COMPONENTS = {
     "diverted": "spillage_cost",
     "turbined": "fpha_turbined_cost",
     "generation": "fpha_turbined_cost",
+    "retained_below": "filling_target_cost",
     "filling_below": "filling_target_cost",
     "source": "curtailment_cost",
     "direct": "exchange_cost",
     "reverse": "exchange_cost",
     "pumped": "pumping_cost",
+    "future": "future_cost",  # cuts of another study, in the last stage
 }
 
 #: What `hydro_violation_cost` is the sum of.

@@ -82,34 +82,27 @@ class Outcomes:
 
     def tables(self, visits: Sequence[Visit]) -> dict[str, pa.Table]:
         """Return the tables of some whole trajectories, each sorted by ``scenario_id``, its first column."""
-        parts: dict[str, list[pa.Table]] = {name: [SCHEMAS[name].empty_table()] for name in self.names}
-        for visit in visits:
-            for name, table in self._of_visit(visit).items():
-                parts[name].append(table)
-        return {name: _by_scenario(pa.concat_tables(tables)) for name, tables in parts.items()}
-
-    def _of_visit(self, visit: Visit) -> dict[str, pa.Table]:
-        solved, stage = Solved(self._places[visit.node], visit), visit.node
-        own = {"costs": self._cost_rows, "inflow_lags": self._lags, "violations/generic": self._violations}
+        solved = [Solved(self._places[visit.node], visit) for visit in visits]
         return {
-            name: _table(
-                name,
-                solved,
-                own[name](solved) if name in own else ENTITIES[name](self._system, stage, solved),
-            )
-            for name in self.names
+            name: _table(name, [_rows(one, self._values(name, one)) for one in solved]) for name in self.names
         }
+
+    def _values(self, name: str, solved: Solved) -> Values:
+        own = {"costs": self._cost_rows, "inflow_lags": self._lags, "violations/generic": self._violations}
+        if name in own:
+            return own[name](solved)
+        return ENTITIES[name](self._system, solved.visit.node, solved)
 
     def _cost_rows(self, solved: Solved) -> Values:
         visit = solved.visit
         parts = self._costs[visit.node].of(solved)
-        future = visit.objectives - visit.costs
+        beyond = parts["future_cost"]  # after the last stage, as another study has it: no cost of this one
         rows: dict[str, Any] = {
+            **parts,
             "block_id": None,
             "total_cost": visit.objectives,
-            "immediate_cost": visit.costs,
-            "future_cost": future,
-            **parts,
+            "immediate_cost": visit.costs - beyond,
+            "future_cost": visit.objectives - visit.costs + beyond,
         }
         shaped = {name: value if value is None else value[:, None, None] for name, value in rows.items()}
         return {**shaped, "discount_factor": self._discounts[visit.node]}
@@ -153,30 +146,35 @@ class Outcomes:
         }
 
 
-def _table(name: str, solved: Solved, values: Values) -> pa.Table:
-    """Rows by trajectory, then entity, then block; a value that is None, or NaN where it may be, is null."""
-    schema, visit = SCHEMAS[name], solved.visit
+def _rows(solved: Solved, values: Values) -> Values:
+    """The rows of a visit, column by column: by trajectory, then entity, then block; None is null."""
+    visit = solved.visit
     shape = np.broadcast_shapes(*(np.shape(value) for value in values.values() if value is not None))
     shape = (solved.count, *shape[1:])
-    blocks = np.arange(shape[2])
     given = {
         "scenario_id": visit.trajectories[:, None, None],
         "stage_id": visit.step,
-        "block_id": blocks,
+        "block_id": np.arange(shape[2]),
         **values,
     }
+    return {
+        name: value if value is None else np.broadcast_to(value, shape).reshape(-1)
+        for name, value in given.items()
+    }
+
+
+def _table(name: str, visits: Sequence[Values]) -> pa.Table:
+    """The rows of all visits by trajectory, then as they came; what may be null is so where it is NaN."""
+    schema = SCHEMAS[name]
+    scenarios = np.concatenate([visit["scenario_id"] for visit in visits])
+    order = np.argsort(scenarios, kind="stable")
     arrays = []
     for field in schema:
-        value = given[field.name]
-        if value is None:
-            arrays.append(pa.nulls(int(np.prod(shape)), field.type))
+        parts = [visit[field.name] for visit in visits]
+        if any(part is None for part in parts):
+            arrays.append(pa.nulls(len(order), field.type))
             continue
-        flat = np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1)
-        missing = np.isnan(flat) if field.nullable and flat.dtype == np.float64 else None
-        arrays.append(pa.array(flat, mask=missing).cast(field.type))
+        column = np.concatenate(parts)[order]
+        missing = np.isnan(column) if field.nullable and column.dtype == np.float64 else None
+        arrays.append(pa.array(column, mask=missing).cast(field.type))
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _by_scenario(table: pa.Table) -> pa.Table:
-    scenarios = table["scenario_id"].to_numpy()
-    return table.take(pa.array(np.argsort(scenarios, kind="stable"))).combine_chunks()

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from cobre.hydrothermal._frame import Affine, Frame
+from cobre.hydrothermal._noise import StageNoise
 from cobre.hydrothermal._stage import stage_program
-from cobre.lp import Noise
-from cobre.lp._noise import Place
 from cobre.lp._program import Floats
 from cobre.sddp import EAVaR, Expectation, MultistageProblem, Node, RiskMeasure
-from cobre.stochastic import available, inflow_noise, load, noise_places
 from cobre.system import System
 
 
@@ -33,7 +28,7 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
                 built.rows.program(),
                 built.incoming,
                 built.outgoing,
-                noise_of(built, noise[number]),
+                StageNoise.of(built, noise[number]),
                 stage.discount,
             )
         )
@@ -65,40 +60,3 @@ def risk_of(system: System) -> dict[str, RiskMeasure]:
         weight, level = stage.risk
         measures[str(stage.id)] = EAVaR(1 - weight, level) if weight > 0 and level < 1 else Expectation()
     return measures
-
-
-def noise_of(built: Frame, eta: Floats) -> Noise:
-    """Return the realisations of a stage's programme for standard normal noise."""
-    system, stage = built.system, built.number
-    who = noise_places(system)
-    values: dict[Place, Floats] = {}
-
-    def put(target: str, places: Sequence[Affine], numbers: Floats) -> None:
-        for place in places:  # what runs past an absent plant is added to the inflow of another
-            known = values.get((target, place.place))
-            added = place.offset + place.factor * numbers
-            values[target, place.place] = added if known is None else known + added
-
-    at = 0
-    for i in who.hydros:
-        hydro = system.hydros[i]
-        lags = hydro.inflow.past_m3s if stage == 0 and len(hydro.inflow.coefficients[0]) else None
-        added = inflow_noise(hydro.inflow, stage, eta[:, at], system.negative_inflows, lags)
-        put("rhs", built.inflows[hydro.id], hydro.inflow.base_m3s[stage] + added)
-        at += 1
-    for i in who.buses:
-        bus = system.buses[i]
-        loads = load(bus, stage, eta[:, at])
-        for k, place in enumerate(built.loads[bus.id]):
-            values["rhs", place.place] = loads[:, k]
-        at += 1
-    for i in who.sources:
-        source = system.sources[i]
-        limits = available(source, stage, eta[:, at])
-        for k, place in enumerate(built.availabilities[source.id]):
-            values["column_upper", place.place] = limits[:, k]
-        for k, row in built.available[source.id].items():
-            values["rhs", row] = limits[:, k]
-        at += 1
-    table = np.column_stack(list(values.values())) if values else np.empty((len(eta), 0))
-    return Noise.from_table(list(values), table)

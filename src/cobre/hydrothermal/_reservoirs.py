@@ -62,12 +62,13 @@ def _add_planes(frame: Frame, hydro: Hydro, k: int, volumes: tuple[int, int]) ->
 
 def _add_inflows(frame: Frame, hydro: Hydro, row: int, volume: float) -> None:
     """Add the inflow of a plant to its balance, and those of absent plants above it."""
-    offset = -volume * hydro.withdrawal_m3s[frame.number]
+    offset = -volume * hydro.withdrawal_m3s[frame.number]  # once, whoever's inflow is on that side
     for other in frame.tributaries[hydro.id]:
         if frame.orders[other.id]:
             frame.rows.add(row, frame.rows[f"inflow:{other.id}"], -volume)
         else:
-            frame.inflows[other.id].append(Affine(row, volume, offset if other is hydro else 0.0))
+            frame.inflows[other.id].append(Affine(row, volume, offset))
+            offset = 0.0
 
 
 def _add_filling(frame: Frame, hydro: Hydro, filling: Filling) -> None:

@@ -25,8 +25,8 @@ class Column(NamedTuple):
 
     Attributes:
         name: as in the file.
-        type: one of `TYPES`.
-        unit: ``"$"`` is the case's currency; ``"id"``, ``"code"`` and ``"count"`` have no unit.
+        type: as Arrow calls it: ``float64``, ``int32``, ...
+        unit: ``$`` is the currency of the case; ``id``, ``code`` and ``count`` have no unit.
         meaning: in words.
         nullable: whether it may be null.
     """

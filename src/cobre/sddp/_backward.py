@@ -129,7 +129,7 @@ class BackwardPass:
                 # Where the trajectory itself went on to this child, that solve's end is a good beginning.
                 went = np.flatnonzero(paths.nodes[step, mine] == child)
                 starts[went] = paths.slots[step, mine[went]]
-                rows = paths.rows[step, mine[went]]
+                rows = paths.realizations[step, mine[went]]
                 firsts[went] = np.where(rows < len(solver.tour), rows, -1)
             end = done + len(solver.tour)
             with engine.naming_failures(child, states, solver.table):

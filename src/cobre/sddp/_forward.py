@@ -20,7 +20,8 @@ class Paths:
 
     Attributes:
         nodes: -1 after a trajectory's end.
-        rows: realisations.
+        rows: realisations, in the sample's tables.
+        realizations: what they are called.
         states: on arrival at each step, and, one more, at the end.
         costs: of each step, not discounted.
         slots: where each solve's end is stored.
@@ -29,6 +30,7 @@ class Paths:
 
     nodes: Ints
     rows: Ints
+    realizations: Ints
     states: Floats
     costs: Floats
     slots: Ints
@@ -80,6 +82,7 @@ def walk(
     paths = Paths(
         sample.nodes,
         sample.rows,
+        sample.realizations,
         np.zeros((steps + 1, count, engine.states)),
         np.zeros((steps, count)),
         np.full((steps, count), -1, np.int32),
@@ -141,5 +144,6 @@ def _solve(  # noqa: PLR0913, PLR0917  the body of walk's loop
         )
     result = Steps(*(part[which] for part in result))
     paths.costs[step, here] = result.costs
+    paths.expected[step, here] = result.objectives - result.costs
     paths.states[step + 1, here] = result.outgoing
     return result

@@ -6,7 +6,9 @@ are made, so that one that fails proves an error and is no matter of chance:
 - At no trial state of a node is a cut above the value there, if both come from the same cuts of what follows.
 - Nor is an older cut: later values come from more cuts. What the policy took for the value on the way forward
   is the highest of its cuts there, so this takes no more than a comparison.
-- Without selection the bound does not fall.
+- The bound does not fall.
+
+Selection leaves out cuts that values rested on. Where one seems to fail, all cuts are looked at again.
 
 Beside these the bound is compared with what trajectories cost, which is a matter of chance: see `judge_mean`.
 
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -95,7 +98,7 @@ class Guards:
         if lower.any():
             self._judge_policy(node, made, where, np.flatnonzero(lower))
         suspects = np.unique([*np.nonzero(doubtful)[0], *at[doubtful]]).astype(np.intp)
-        if self._engine.method.selection is None:
+        if self._engine.method.selection is None:  # otherwise they may have been right
             suspects = np.union1d(suspects, np.flatnonzero(lower))
         return self._reconsidered(node, made, suspects, where) if len(suspects) else (made, ~doubtful)
 
@@ -103,17 +106,18 @@ class Guards:
         """Compare a bound with the best one before it.
 
         Raises:
-            BoundError: it is lower, and nothing explains that: the one before was too high.
+            BoundError: it is lower, even with all cuts that there ever were: the one before was too high.
         """
         engine = self._engine
-        if self._engine.method.selection is not None or not self._below(Engine.ROOT, bound, best):
+        if not self._below(Engine.ROOT, bound, best):
             return
-        again = self._again(Engine.ROOT, engine.initial[None])
-        if self._below(Engine.ROOT, float(again.totals[0]), best):
+        found = float(self._again(Engine.ROOT, engine.initial[None]).totals[0])
+        if self._below(Engine.ROOT, found, best):
             first = engine.outcomes[Engine.ROOT].children[0]
-            saved = engine.save(f"bound_{iteration}", first, engine.initial)
-            raise BoundError(iteration, ROOT, engine.sign * best, engine.sign * bound, saved)
-        self._notice("value_corrected", iteration, Engine.ROOT, bound, float(again.totals[0]))
+            saved = engine.save("bound", first, engine.initial)
+            raise BoundError(iteration, ROOT, engine.sign * best, engine.sign * found, saved)
+        if engine.method.selection is None:
+            self._notice("value_corrected", iteration, Engine.ROOT, bound, found)
 
     def judge_mean(self, bound: float, estimates: Sequence[Estimate], iteration: int) -> None:
         """Compare the bound with what recent trajectories cost, if both are about the same thing.
@@ -173,8 +177,11 @@ class Guards:
     def _judge_policy(self, node: int, made: Made, where: Where, units: NDArray[np.intp]) -> None:
         """Look for a cut that is above what can be where the policy expected more than it is worth."""
         engine, pool = self._engine, self._engine.pools[node]
-        # With selection what follows may have lost cuts that this one rests on; with all of them it has not.
-        again = self._again(node, made.states[units], all_cuts=engine.method.selection is not None)
+        if engine.method.selection is not None:
+            # Most often it was right to leave cuts out, and it takes no second opinion to see that.
+            with_all = self._again(node, made.states[units], careful=False)
+            units = units[self._lower_than_expected(node, replace(with_all, expected=made.expected[units]))]
+        again = self._again(node, made.states[units])
         active = pool.active
         cuts = pool.rows()[active]
         values = again.values[:, np.maximum(pool.families[active] - 1, 0)]
@@ -194,20 +201,25 @@ class Guards:
                 born,
             )
 
-    def _again(self, node: int, states: Floats, *, all_cuts: bool = False) -> Made:
-        """Cuts for some states from scratch. ``all_cuts``: also with those that selection has left out."""
+    def _again(self, node: int, states: Floats, *, careful: bool = True) -> Made:
+        """Make cuts for some states anew; ``careful`` is from scratch, by the general solver.
+
+        They rest on all cuts of what follows, also those that selection has left out since others were made.
+        """
         engine, follows = self._engine, self._engine.outcomes[node]
-        none = np.full(len(states), -1, np.int32)
+        firsts = np.full(len(states), -1, np.int32)
         values = np.zeros((len(states), len(follows.probabilities)))
         slopes = np.zeros((*values.shape, engine.states))
         done, states = 0, np.ascontiguousarray(states)
         for child in follows.children:
             solver, pool = engine.solvers[child], engine.pools[child]
             active, end = pool.active, done + len(solver.tour)
-            if all_cuts:
-                solver.native.activate(np.arange(len(pool), dtype=np.int32))
+            solver.native.activate(np.arange(len(pool), dtype=np.int32))
+            starts = np.full(len(states), engine.anchor_slot(child), np.int32)
             with engine.naming_failures(child, states, solver.table):
-                values[:, done:end], slopes[:, done:end] = solver.trial(states, none, none, careful=True)
+                values[:, done:end], slopes[:, done:end] = solver.trial(
+                    states, firsts, starts, careful=careful
+                )
             solver.native.activate(active)
             done = end
         return make(engine, node, states, values, slopes)

@@ -92,7 +92,7 @@ class Watcher:
                     step,
                     number,
                     (draw.first + here).astype(np.int32),
-                    rows,
+                    paths.realizations[step, here],
                     table[rows],
                     engine.sign * result.costs,
                     engine.sign * result.objectives,

@@ -59,11 +59,19 @@ class Sample:
         nodes: steps by trajectories; -1 after a trajectory's end.
         rows: the realisation of each: a row of its node's table.
         tables: by node, realisations to be used instead of the node's own; columns as `Noise.places` there.
+        numbers: what the realisations are called, where a table holds only those of the trajectories asked
+            for. Then a row depends on who asks; a number must not, and be beyond those of the node's own.
     """
 
     nodes: Ints
     rows: Ints
     tables: Mapping[int, Floats] = field(default_factory=dict)
+    numbers: Ints | None = None
+
+    @property
+    def realizations(self) -> Ints:
+        """What the realisations are called, whoever asks."""
+        return self.rows if self.numbers is None else self.numbers
 
 
 class Sampling(ABC):

@@ -11,6 +11,7 @@ from cobre.stochastic._counter import generator, uniforms
 from cobre.stochastic._fit import SeasonModel, estimate
 from cobre.stochastic._openings import openings, out_of_sample
 from cobre.stochastic._par import Annual, Resolved, residual_ratios, resolve
+from cobre.stochastic._residuals import consistent, residual_correlations, residuals
 from cobre.stochastic._transform import NoisePlaces, available, inflow_noise, load, noise_places
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Resolved",
     "SeasonModel",
     "available",
+    "consistent",
     "estimate",
     "generator",
     "inflow_noise",
@@ -27,7 +29,9 @@ __all__ = [
     "noise_places",
     "openings",
     "out_of_sample",
+    "residual_correlations",
     "residual_ratios",
+    "residuals",
     "resolve",
     "uniforms",
 ]

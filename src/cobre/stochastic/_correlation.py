@@ -52,11 +52,10 @@ class Correlation:
         """Return correlated noise made of independent noise; entities along the last axis."""
         result = noise.copy()
         for positions, factor in self._factors:
-            for i, position in enumerate(positions):
-                total = factor[i, 0] * noise[..., positions[0]]
-                for j in range(1, i + 1):
-                    total = total + factor[i, j] * noise[..., positions[j]]
-                result[..., position] = total
+            total = noise[..., positions[:1]] * factor[:, 0]
+            for j, position in enumerate(positions[1:], 1):
+                total[..., j:] += noise[..., position, None] * factor[j:, j]
+            result[..., positions] = total
         return result
 
 

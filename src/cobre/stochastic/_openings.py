@@ -15,6 +15,7 @@ from cobre.stochastic._correlation import Correlation
 from cobre.stochastic._counter import uniforms
 from cobre.stochastic._linear import Floats
 from cobre.stochastic._normal import standard_normals
+from cobre.stochastic._points import POINTS
 
 #: What noise is for. The first two are those of `cobre.sddp`'s draws.
 TRAINING, SIMULATION, OPENINGS = 0, 1, 2
@@ -27,14 +28,19 @@ _PAIR = 256
 Correlations = Correlation | Sequence[Correlation | None] | None
 
 
-def openings(
+def openings(  # noqa: PLR0913 - where a number is used has that many coordinates
     seed: int,
     stage_numbers: Sequence[int],
     counts: Sequence[int],
     dimension: int,
     correlate: Correlations = None,
+    *,
+    methods: Sequence[str] | None = None,
 ) -> tuple[Floats, ...]:
     """Return the noise of all openings of all stages.
+
+    Drawn independently, the default, openings stay as they are when there are more of them; by the other
+    methods, which spread them evenly, they do not.
 
     Args:
         seed: of the study.
@@ -43,6 +49,8 @@ def openings(
         counts: how many openings each stage has.
         dimension: how many entities have noise.
         correlate: how they go together, always or stage by stage.
+        methods: per stage, how to draw: "saa" independently, "lhs" as a Latin hypercube, "qmc_halton" or
+            "qmc_sobol" as a scrambled sequence of low discrepancy.
 
     Returns:
         For each stage its openings by entities.
@@ -60,10 +68,15 @@ def openings(
         raise ValueError(
             f"{len(stage_numbers)} stages and {len(counts)} numbers of openings; give one for each"
         )
+    how = ["saa"] * len(counts) if methods is None else list(methods)
+    if unknown := set(how) - {"saa", *POINTS}:
+        raise ValueError(f"the method is {min(unknown)!r}; give one of saa, {', '.join(POINTS)}")
     return tuple(
         _noise(dimension, OPENINGS, correlation, seed, number, np.arange(count)[:, None], 0)
-        for number, count, correlation in zip(
-            stage_numbers, counts, _by_stage(correlate, len(stage_numbers), dimension), strict=True
+        if method == "saa"
+        else _correlated(standard_normals(POINTS[method](seed, number, count, dimension)), correlation)
+        for number, count, correlation, method in zip(
+            stage_numbers, counts, _by_stage(correlate, len(stage_numbers), dimension), how, strict=True
         )
     )
 
@@ -117,6 +130,10 @@ def _noise(
     pairs = np.arange(1, (dimension + 1) // 2 + 1) * _PAIR + purpose
     points = uniforms(seed, *where, pairs)
     noise = standard_normals(points.reshape(len(points), -1)[:, :dimension])
+    return _correlated(noise, correlation)
+
+
+def _correlated(noise: Floats, correlation: Correlation | None) -> Floats:
     return noise if correlation is None else correlation.apply(noise)
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cobre import errors
 from cobre.case import Case, load
 from cobre.comm import choose, create_communicator
-from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem, IOError  # noqa: A004
+from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem
 from cobre.sddp import Checkpoint, Event, Listener, Policy
 from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult
 from cobre.study._running import Runner, RunResult, Where
@@ -20,6 +21,8 @@ from cobre.study._study import Study
 StrPath = str | os.PathLike[str]
 Callback = Callable[[ProgressEvent], None]
 
+#: What tells a process that it is a rank of a group that has been started; MPI knows without.
+_RANK_OF = {"shm": "COBRE_SHM_RANK", "tcp": "COBRE_TCP_RANK"}
 #: The layers of validation, and the kinds of findings of each.
 LAYERS = (
     ("missing_file", "unknown_file", "unreadable"),
@@ -69,7 +72,7 @@ def validate(path: StrPath) -> ValidationResult:
         IOError: there is no such folder.
     """
     if not Path(path).is_dir():
-        raise IOError(os.fspath(path), "there is no such folder; name the one that holds config.json")
+        raise errors.IOError(os.fspath(path), "there is no such folder; name the one that holds config.json")
     try:
         return ValidationResult((), load(path).warnings)
     except CaseError as error:
@@ -96,8 +99,8 @@ def train(  # noqa: PLR0913  most of them are for special occasions
             ``{"training": {"forward_passes": 20}}``.
         progress_callback: called after each iteration, in this process.
         backend: by which workers communicate. ``"auto"``: with several workers tcp if
-            ``COBRE_TCP_COORDINATOR`` is set, else shm; with one, the group that this process is a rank of, as
-            under mpiexec, and otherwise none.
+            ``COBRE_TCP_COORDINATOR`` is set, else shm; with one, that of the group which this process is a
+            rank of, as under mpiexec, and otherwise none.
         num_workers: how many processes to start here; 1 starts none.
         threads: how many solve, on each worker.
         checkpoint: where, and how often, to save the run.
@@ -212,7 +215,7 @@ def _ranks(backend: str, num_workers: int, threads: int) -> Iterator[Where]:
     found = choose(os.environ).backend if backend == "auto" else backend
     if num_workers > 1:
         yield Where(None, num_workers, _startable(backend, found), threads)
-    elif found == "local":
+    elif found == "local" or (found in _RANK_OF and _RANK_OF[found] not in os.environ):
         yield Where(threads=threads)
     else:
         with create_communicator(found) as comm:

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cobre import sddp
 from cobre.case import Case, load
-from cobre.case._noise import Scenarios
 from cobre.hydrothermal import problem_of, risk_of
 from cobre.lp._program import Floats
 from cobre.sddp import MultistageProblem, Policy, Recorder, RiskMeasure, StoppingRule
-from cobre.stochastic import Correlation, openings
+from cobre.study._scenarios import noise_of, sampling_of
 from cobre.study._settings import selection_of, stop_of
-from cobre.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +49,7 @@ class Study:
         training = case.config.training
         return cls(
             case,
-            problem_of(case.system, noise_of(case.system, case.scenarios)),
+            problem_of(case.system, noise_of(case)),
             risk_of(case.system),
             stop_of(training),
             {
@@ -61,6 +57,7 @@ class Study:
                 "seed": case.scenarios.seed,
                 "cuts": training.cut_formulation or "single",
                 "selection": selection_of(training.cut_selection),
+                "sampling": sampling_of(case, training.scenario_source),
             },
         )
 
@@ -73,32 +70,12 @@ class Study:
 
         ``run`` are further arguments of `cobre.sddp.follow`.
         """
-        seed = self.case.scenarios.seed
+        config, seed = self.case.config, self.case.scenarios.seed
+        source = config.simulation.scenario_source or config.training.scenario_source
+        run = {"sampling": sampling_of(self.case, source), **run}
         return sddp.follow(self.problem, policy, recorder, self.scenarios, seed=seed, **run)
 
     @property
     def scenarios(self) -> int:
         """How many scenarios the case wants to be simulated."""
         return self.case.config.simulation.num_scenarios
-
-
-def noise_of(system: System, scenarios: Scenarios) -> tuple[Floats, ...]:
-    """Return the standard normal noise of each stage's openings: those given, or drawn."""
-    if scenarios.openings is not None:
-        return tuple(np.ascontiguousarray(scenarios.openings[stage.id]) for stage in system.stages)
-    dimension = len(scenarios.entities)
-    position = {entity: i for i, entity in enumerate(scenarios.entities)}
-    correlations = None
-    if scenarios.correlation is not None:
-        groups = scenarios.correlation.by_stage
-        correlations = [
-            Correlation(
-                {
-                    group.name: ([position[entity] for entity in group.entities], group.matrix)
-                    for group in groups.get(stage.id, ())
-                }
-            )
-            for stage in system.stages
-        ]
-    counts = [stage.openings for stage in system.stages]
-    return openings(scenarios.seed, range(len(counts)), counts, dimension, correlations)

@@ -1,0 +1,115 @@
+"""Years of the history that a study could have begun in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.case import _history
+from cobre.case._config import Config, ScenarioSource, YearRange
+from cobre.case._history import History
+from cobre.case._inflows import Inflows
+from cobre.case._raw import Raw
+from cobre.case._report import Report
+from cobre.case._series import Timeline
+from cobre.case._stages import Stages
+
+#: How many inflows before a window are kept: no model looks back further.
+REACH = 12
+#: The method that takes openings from the history.
+RESIDUALS = "historical_residuals"
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Observed inflows of all hydro plants, by id, as if the study had begun in some year.
+
+    Attributes:
+        inflows_m3s: stages by plants.
+        before_m3s: the seasons before the first stage, the latest first, by plants; NaN where unknown.
+    """
+
+    inflows_m3s: NDArray[np.float64]
+    before_m3s: NDArray[np.float64]
+
+
+def windows(raw: Raw, stages: Stages, timeline: Timeline) -> dict[int, Window]:
+    """All years in which every stage of every plant was observed."""
+    table = raw.table(_history.FILE)
+    history = None if table is None else History.of(table, stages)
+    steps = None if history is None else _steps(history, stages, timeline)
+    if history is None or steps is None or not {hydro.id for hydro in raw.hydros} <= set(history.hydros):
+        return {}
+    columns = [history.hydros.index(hydro.id) for hydro in raw.hydros]
+    values = np.full((len(history.values_m3s) + REACH + int(steps.max()) + 1, len(columns)), np.nan)
+    values[REACH : REACH + len(history.values_m3s)] = history.values_m3s[:, columns]
+    found = {}
+    count, place = len(history.seasons), history.seasons.index(timeline.seasons[0])
+    for year in range(len(history.values_m3s) // max(count, 1)):
+        first = REACH + year * count + place
+        inflows = values[first + steps]
+        if not np.isnan(inflows).any():
+            found[history.first_year + year] = Window(inflows, values[first - REACH : first][::-1])
+    return found
+
+
+def _steps(history: History, stages: Stages, timeline: Timeline) -> NDArray[np.int64] | None:
+    """How many seasons each stage comes after the first; None if nobody can know."""
+    count, rows = len(history.seasons), []
+    for stage, season in zip(timeline.stages, timeline.seasons, strict=True):
+        when = stages.season_of(stage.start_date)
+        if when is None or season not in history.seasons:
+            return None
+        near, place = history.row(*when), history.seasons.index(season)
+        # A stage may begin a few days before its season does.
+        rows.append(place + count * round((near - place) / count))
+    return np.array(rows, np.int64) - rows[0]
+
+
+def chosen(found: dict[int, Window], source: ScenarioSource | None) -> dict[int, Window]:
+    """The windows of the years that a source names; all if it names none."""
+    years = source.historical_years if source else None
+    if years is None:
+        return found
+    wanted = range(years.first, years.last + 1) if isinstance(years, YearRange) else years
+    return {year: found[year] for year in sorted(set(wanted)) if year in found}
+
+
+def usable(found: dict[int, Window], order: int) -> dict[int, Window]:
+    """The windows of which all inflows are known that a model with so many lags asks for."""
+    return {year: one for year, one in found.items() if not np.isnan(one.before_m3s[:order]).any()}
+
+
+def check(raw: Raw, config: Config, inflows: Inflows, report: Report) -> None:
+    """Report sources of years that the history does not have."""
+    training, timeline = config.training.scenario_source, inflows.timeline
+    sources = {"training": training, "simulation": config.simulation.scenario_source}
+    wanted = {name: one for name, one in sources.items() if one and one.inflow.scheme == "historical"}
+    residual = any(stage.sampling_method == RESIDUALS for stage in timeline.stages)
+    residual = residual and "scenarios/noise_openings.parquet" not in raw.tables
+    if residual and _history.FILE not in raw.tables:
+        message = f"needs {_history.FILE}, which is not there"
+        report.error("missing_file", "stages.json", message, field="sampling_method", value=RESIDUALS)
+    if raw.table(_history.FILE) is None or not (wanted or residual):
+        return
+    found = windows(raw, inflows.stages, timeline)
+    for name, source in wanted.items():
+        if not chosen(found, source):
+            message = "in no year that may be used was every plant observed in all stages of the study"
+            report.error(
+                "dimension", _history.FILE, message, field=f"{name}.scenario_source.historical_years"
+            )
+    if residual:
+        _check_residuals(usable(chosen(found, training), inflows.order), timeline, report)
+
+
+def _check_residuals(years: dict[int, Window], timeline: Timeline, report: Report) -> None:
+    if not years:
+        message = "in no year that may be used was every plant observed in all stages, and the lags before"
+        report.error("dimension", _history.FILE, message, field="date")
+    few = [s.id for s in timeline.stages if s.sampling_method == RESIDUALS and s.num_scenarios > len(years)]
+    if years and few:
+        message = f"there are {len(years)} years to take openings from: the stage has no more"
+        report.warn("dimension", "stages.json", message, entity=f"stage {few[0]}", field="num_scenarios")

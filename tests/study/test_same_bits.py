@@ -1,0 +1,98 @@
+"""The four regions, from the folder to the tables: the same bits whatever the backend, ranks and threads."""
+
+import os
+import sys
+
+import pytest
+
+import cobre
+from cobre import results
+from cobre.study import Runner, Study, Where
+from tests.processes import output_of
+from tests.study.cases import copy
+
+SIZES = (1, 2, 3, 4)
+#: With ``COBRE_TEST_ALL`` every backend and size meets every number of threads; otherwise they take turns.
+ALL = "COBRE_TEST_ALL" in os.environ
+
+
+def plans(*backends):
+    """Backend, ranks and threads."""
+    return [
+        (backend, size, threads)
+        for place, backend in enumerate(backends)
+        for size in SIZES
+        for threads in (1, 2)
+        if ALL or (place + size + threads) % 2
+    ]
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cases") / "four-regions"
+    return copy("four-regions", folder, iterations=3, passes=5, scenarios=6)
+
+
+@pytest.fixture(scope="module")
+def reference(case, tmp_path_factory):
+    """One process, one thread."""
+    folder = tmp_path_factory.mktemp("reference")
+    cobre.run(case, output=folder)
+    return contents(folder)
+
+
+def contents(folder):
+    """What must not differ: the policy's bytes, the convergence but for its clock, all simulated tables."""
+    found = results.read(folder)
+    convergence = found.convergence
+    timed = [name for name in convergence.column_names if name.startswith("time_")]
+    tables = {name: found.simulation(name) for name in found.tables}
+    return {
+        "policy": found.policy_path.read_bytes(),
+        "convergence": convergence.drop_columns(timed),
+        **tables,
+    }
+
+
+def compare(reference, folder):
+    found = contents(folder)
+    assert found.keys() == reference.keys()
+    assert [name for name in found if not found[name] == reference[name]] == []  # noqa: SIM201  Arrow has no !=
+
+
+def test_the_reference_has_what_could_differ(reference):
+    assert {"costs", "hydros", "thermals", "buses", "exchanges", "inflow_lags"} <= reference.keys()
+    bounds = reference["convergence"]["lower_bound"].to_pylist()
+    assert bounds[0] < bounds[-1]
+    assert len(set(reference["hydros"]["storage_final_hm3"].to_pylist())) > 100
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_again_in_this_process(case, reference, threads, tmp_path):
+    cobre.run(case, output=tmp_path, threads=threads)
+    compare(reference, tmp_path)
+
+
+@pytest.mark.usefixtures("no_process_and_no_file_is_left")
+@pytest.mark.parametrize(("backend", "size", "threads"), plans("shm", "tcp"))
+def test_on_workers(  # noqa: PLR0917  what it takes
+    case, reference, backend, size, threads, tmp_path
+):
+    where = Where(num_workers=size, backend=backend, threads=threads)
+    Runner(Study.load(case), tmp_path, where).run()
+    compare(reference, tmp_path)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_under_mpiexec(  # noqa: PLR0917  what it takes
+    case, reference, size, mpiexec, start_process, tmp_path
+):
+    launcher = mpiexec.launcher
+    threads = 1 + (size + (launcher.name == "mpich")) % 2
+    command = [sys.executable, "-m", "cobre", "run", str(case), "-o", str(tmp_path), "-t", str(threads)]
+    process = start_process(str(launcher.mpiexec), *launcher.options, "-n", str(size), *command)
+    code, out, err = output_of(process)
+    assert code == 0, err
+    assert out.count("written to") == 1
+    assert results.read(tmp_path).manifest["distribution"]["world_size"] == size
+    compare(reference, tmp_path)
