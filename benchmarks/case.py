@@ -25,7 +25,6 @@ more than 200 rows are left to HiGHS, on which the peer stands always.
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from typing import Any
 
 import _case_runs as runs
 import harness
+from _big_case import write_big_case
 from _case_tables import tables
 from rich.console import Console
 
@@ -197,16 +197,13 @@ def _simulation(quick: bool, say: Say) -> dict[str, Any]:
 
 
 def _loading(quick: bool, say: Say) -> dict[str, Any]:
-    import _big_case  # noqa: PLC0415  writes the folder
-
     plants, stages = QUICK_LARGE if quick else LARGE
     with tempfile.TemporaryDirectory(prefix="cobre-case-") as place:
         folder = Path(place) / "large"
         say(f"loading: {plants} plants, {stages} stages")
-        _big_case.write(folder, plants, stages)
+        write_big_case(folder, hydros=plants, stages=stages)
         files, size = runs.size_of(folder)
         turns = [runs.run("load", folder, Path(place)) for _ in range(1 if quick else 3)]
-        shutil.rmtree(folder)
     best = min(turns, key=lambda report: report["load_s"])
     return {"files": files, "bytes": size, "target": LOADING_TARGET_S, **best}
 
