@@ -90,17 +90,18 @@ def penalties(deficit: list[tuple[float | None, float]]) -> Files:
     }
 
 
-def thermal(number: int, name: str, bus: int, least: float, most: float, cost: float) -> dict[str, Any]:
-    """A thermal plant."""
-    bounds = {"min_mw": least, "max_mw": most}
-    return {"id": number, "name": name, "bus_id": bus, "cost_per_mwh": cost, "generation": bounds}
+def thermal(number: int, name: str, bus: int, bounds: tuple[float, float], cost: float) -> dict[str, Any]:
+    """A thermal plant: least and most power."""
+    generation = {"min_mw": bounds[0], "max_mw": bounds[1]}
+    return {"id": number, "name": name, "bus_id": bus, "cost_per_mwh": cost, "generation": generation}
 
 
 def hydro(
-    number: int, name: str, bus: int, volumes: tuple[float, float], turbines: float, power: float, **more: Any
+    number: int, name: str, bus: int, volumes: tuple[float, float], turbines: tuple[float, float], **more: Any
 ) -> dict[str, Any]:
-    """A hydro plant: least and most volume, most flow, and MW for 1 m³/s."""
+    """A hydro plant: least and most volume, most flow and MW for 1 m³/s."""
     least, most = volumes
+    flow, power = turbines
     return {
         "id": number,
         "name": name,
@@ -112,9 +113,9 @@ def hydro(
             "model": "constant_productivity",
             "productivity_mw_per_m3s": power,
             "min_turbined_m3s": 0.0,
-            "max_turbined_m3s": turbines,
+            "max_turbined_m3s": flow,
             "min_generation_mw": 0.0,
-            "max_generation_mw": round(turbines * power, 3),
+            "max_generation_mw": round(flow * power, 3),
         },
         **more,
     }
@@ -124,7 +125,14 @@ def line(number: int, ends: tuple[int, int], direct: float, reverse: float, **mo
     """A line between two buses."""
     capacity = {"direct_mw": direct, "reverse_mw": reverse}
     name = f"line {number}"
-    return {"id": number, "name": name, "source_bus_id": ends[0], "target_bus_id": ends[1], "capacity": capacity, **more}
+    return {
+        "id": number,
+        "name": name,
+        "source_bus_id": ends[0],
+        "target_bus_id": ends[1],
+        "capacity": capacity,
+        **more,
+    }
 
 
 def table(columns: str, rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
@@ -132,9 +140,13 @@ def table(columns: str, rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
     return {name: [row[i] for row in rows] for i, name in enumerate(columns.split())}
 
 
-def noise(seed: int, count: int, stages: int, dimension: int, correlation: Correlation | None = None) -> Files:
+def noise(
+    seed: int, count: int, stages: int, dimension: int, correlation: Correlation | None = None
+) -> Files:
     """Openings as a table; four digits are enough, and read well."""
-    drawn = openings(seed, range(stages), [count] * stages, dimension, [correlation] * stages if correlation else None)
+    drawn = openings(
+        seed, range(stages), [count] * stages, dimension, [correlation] * stages if correlation else None
+    )
     rows = [
         (t, k, i, float(round(value, 4)))
         for t, values in enumerate(drawn)
@@ -165,7 +177,7 @@ def one_reservoir() -> Files:
     """A reservoir, three thermal plants, twelve months."""
     stages = 12
     return {
-        "config.json": config(4, 60, 200),
+        "config.json": config(4, 150, 200),
         "penalties.json": penalties([(None, 2000.0)]),
         "stages.json": {
             "policy_graph": graph(stages, 0.0),
@@ -177,12 +189,12 @@ def one_reservoir() -> Files:
         },
         "system/buses.json": {"buses": [{"id": 0, "name": "city"}]},
         "system/lines.json": {"lines": []},
-        "system/hydros.json": {"hydros": [hydro(0, "lake", 0, (0.0, 1000.0), 180.0, 0.9)]},
+        "system/hydros.json": {"hydros": [hydro(0, "lake", 0, (0.0, 1000.0), (180.0, 0.9))]},
         "system/thermals.json": {
             "thermals": [
-                thermal(0, "coal", 0, 10.0, 60.0, 45.0),
-                thermal(1, "gas", 0, 0.0, 50.0, 110.0),
-                thermal(2, "diesel", 0, 0.0, 40.0, 450.0),
+                thermal(0, "coal", 0, (10.0, 60.0), 45.0),
+                thermal(1, "gas", 0, (0.0, 50.0), 110.0),
+                thermal(2, "diesel", 0, (0.0, 40.0), 450.0),
             ]
         },
         "scenarios/inflow_seasonal_stats.parquet": table(
@@ -190,7 +202,7 @@ def one_reservoir() -> Files:
             [(0, t, seasonal(95, 0.55, 1, t), seasonal(24, 0.55, 1, t)) for t in range(stages)],
         ),
         "scenarios/load_seasonal_stats.parquet": table(
-            "bus_id stage_id mean_mw std_mw", [(0, t, seasonal(150, 0.06, 0, t), 0.0) for t in range(stages)]
+            "bus_id stage_id mean_mw std_mw", [(0, t, seasonal(170, 0.06, 0, t), 0.0) for t in range(stages)]
         ),
         "scenarios/noise_openings.parquet": noise(11, 10, stages, 1),
     }
@@ -200,7 +212,10 @@ def cascade() -> Files:
     """Five plants on a river, three buses, and a little of everything else."""
     stages = 12
     shares = {"peak": 0.15, "day": 0.5, "night": 0.35}
-    evaporation = {"coefficients_mm": [95.0, 90.0, 80.0, 60.0, 45.0, 35.0, 35.0, 45.0, 60.0, 75.0, 85.0, 95.0]}
+    evaporation = {
+        "coefficients_mm": [95.0, 90.0, 80.0, 60.0, 45.0, 35.0, 35.0, 45.0, 60.0, 75.0, 85.0, 95.0]
+    }
+    channel = {"downstream_id": 2, "max_flow_m3s": 20.0}
     inflows = {0: (60.0, 0.5), 1: (12.0, 0.4), 2: (25.0, 0.5), 3: (18.0, 0.3), 4: (6.0, 0.2)}
     correlation = Correlation({"rain": ([0, 1, 2, 3, 4], 0.4 * np.eye(5) + 0.6)})
     return {
@@ -212,7 +227,8 @@ def cascade() -> Files:
         },
         "initial_conditions.json": {
             "storage": [
-                {"hydro_id": i, "value_hm3": volume} for i, volume in enumerate((420.0, 8.0, 90.0, 400.0, 5.0))
+                {"hydro_id": i, "value_hm3": volume}
+                for i, volume in enumerate((420.0, 8.0, 90.0, 400.0, 5.0))
             ],
             "filling_storage": [],
         },
@@ -227,33 +243,28 @@ def cascade() -> Files:
         },
         "system/hydros.json": {
             "hydros": [
-                hydro(
-                    0,
-                    "spring",
-                    0,
-                    (0.0, 800.0),
-                    110.0,
-                    0.85,
-                    downstream=1,
-                    min_outflow=15.0,
-                    diversion={"downstream_id": 2, "max_flow_m3s": 20.0},
-                ),
-                hydro(1, "gorge", 0, (0.0, 16.0), 120.0, 0.4, downstream=3),
-                hydro(2, "side lake", 1, (0.0, 250.0), 60.0, 0.7, downstream=3),
-                hydro(3, "plain", 1, (0.0, 900.0), 190.0, 0.35, downstream=4, evaporation=evaporation),
-                hydro(4, "mouth", 2, (0.0, 10.0), 210.0, 0.2, min_outflow=40.0),
+                hydro(0, "spring", 0, (0.0, 800.0), (110.0, 0.85), downstream=1, min_outflow=15.0),
+                hydro(1, "gorge", 0, (0.0, 16.0), (120.0, 0.4), downstream=3, diversion=channel),
+                hydro(2, "side lake", 1, (0.0, 250.0), (60.0, 0.7), downstream=3),
+                hydro(3, "plain", 1, (0.0, 900.0), (150.0, 0.35), downstream=4, evaporation=evaporation),
+                hydro(4, "mouth", 2, (0.0, 10.0), (210.0, 0.2), min_outflow=40.0),
             ]
         },
         "system/hydro_geometry.parquet": table(
             "hydro_id volume_hm3 height_m area_km2",
-            [(3, 0.0, 210.0, 12.0), (3, 300.0, 222.0, 40.0), (3, 600.0, 229.0, 58.0), (3, 900.0, 234.0, 70.0)],
+            [
+                (3, 0.0, 210.0, 12.0),
+                (3, 300.0, 222.0, 40.0),
+                (3, 600.0, 229.0, 58.0),
+                (3, 900.0, 234.0, 70.0),
+            ],
         ),
         "system/thermals.json": {
             "thermals": [
-                thermal(0, "coal", 1, 15.0, 60.0, 48.0),
-                thermal(1, "gas", 2, 0.0, 70.0, 105.0),
-                thermal(2, "old gas", 1, 0.0, 40.0, 180.0),
-                thermal(3, "diesel", 2, 0.0, 25.0, 420.0),
+                thermal(0, "coal", 1, (15.0, 60.0), 48.0),
+                thermal(1, "gas", 2, (0.0, 70.0), 105.0),
+                thermal(2, "old gas", 1, (0.0, 40.0), 180.0),
+                thermal(3, "diesel", 2, (0.0, 25.0), 420.0),
             ]
         },
         "system/non_controllable_sources.json": {
@@ -269,8 +280,8 @@ def cascade() -> Files:
                     "bus_id": 1,
                     "source_hydro_id": 3,
                     "destination_hydro_id": 2,
-                    "consumption_mw_per_m3s": 0.55,
-                    "flow": {"min_m3s": 0.0, "max_m3s": 18.0},
+                    "consumption_mw_per_m3s": 0.72,
+                    "flow": {"min_m3s": 2.0, "max_m3s": 18.0},
                 }
             ]
         },
@@ -298,7 +309,7 @@ def cascade() -> Files:
             "bus_id stage_id mean_mw std_mw",
             [
                 (bus, t, seasonal(mean, 0.08, 0, t), 0.0)
-                for bus, mean in enumerate((30.0, 150.0, 110.0))
+                for bus, mean in enumerate((30.0, 150.0, 115.0))
                 for t in range(stages)
             ],
         ),
@@ -306,14 +317,16 @@ def cascade() -> Files:
             "load_factors": factors("bus", stages, {1: (1.25, 1.08, 0.78), 2: (1.18, 1.05, 0.85)})
         },
         "scenarios/non_controllable_stats.parquet": table(
-            "ncs_id stage_id mean std", [(0, t, round(seasonal(38, 0.3, 7, t) / 100, 4), 0.12) for t in range(stages)]
+            "ncs_id stage_id mean std",
+            [(0, t, round(seasonal(38, 0.3, 7, t) / 100, 4), 0.12) for t in range(stages)],
         ),
         "scenarios/non_controllable_factors.json": {
             "non_controllable_factors": factors("ncs", stages, {0: (0.9, 0.95, 1.12)})
         },
         "scenarios/noise_openings.parquet": noise(12, 8, stages, 6, correlation),
         "constraints/hydro_bounds.parquet": table(
-            "hydro_id stage_id water_withdrawal_m3s", [(2, t, 3.0 if t in (4, 5, 6, 7) else 1.0) for t in range(stages)]
+            "hydro_id stage_id water_withdrawal_m3s",
+            [(2, t, 3.0 if t in (4, 5, 6, 7) else 1.0) for t in range(stages)],
         ),
         "constraints/generic_constraints.json": {
             "constraints": [
@@ -332,8 +345,8 @@ def cascade() -> Files:
     }
 
 
-#: Name, volume in hm³, turbines in m³/s, MW for 1 m³/s, least outflow, initial volume, coefficients of the lags,
-#: standard deviation as a share of the mean.
+#: Name, volume in hm³, turbines in m³/s, MW for 1 m³/s, least outflow, initial volume, coefficients of the
+#: lags, standard deviation as a share of the mean.
 RESERVOIRS = (
     ("southeast", 102600.0, 9040.0, 5.2, 0.0, 58000.0, (0.5, 0.15), 0.18),
     ("south", 11900.0, 3180.0, 4.4, 0.0, 6500.0, (0.45,), 0.3),
@@ -347,13 +360,26 @@ INFLOWS = (
     (5600, 5900, 6000, 4800, 2900, 1960, 1600, 1400, 1240, 1360, 2240, 4080),
     (7300, 9600, 11400, 11500, 8300, 4300, 2600, 1850, 1460, 1690, 2700, 4700),
 )
-#: Of each region: fuel, plants, smallest and largest in MW, cheapest and dearest per MWh, share that must run.
+#: Of a region: fuel, plants, smallest and largest in MW, least and most cost, share that runs always.
 THERMALS = (
-    (("nuclear", 2, 640, 1350, 24, 31, 0.8), ("gas", 26, 60, 780, 96, 420, 0.15), ("biomass", 8, 20, 90, 60, 140, 0.3), ("oil", 10, 30, 250, 480, 950, 0.0)),
-    (("coal", 8, 40, 360, 112, 260, 0.35), ("gas", 4, 90, 480, 165, 380, 0.0), ("oil", 4, 20, 80, 520, 900, 0.0)),
-    (("gas", 12, 70, 520, 120, 350, 0.1), ("oil", 24, 30, 170, 530, 1050, 0.0), ("diesel", 6, 10, 150, 950, 1180, 0.0)),
+    (
+        ("nuclear", 2, 640, 1350, 24, 31, 0.8),
+        ("gas", 26, 60, 780, 96, 420, 0.15),
+        ("biomass", 8, 20, 90, 60, 140, 0.3),
+        ("oil", 10, 30, 250, 480, 950, 0.0),
+    ),
+    (
+        ("coal", 8, 40, 360, 112, 260, 0.35),
+        ("gas", 4, 90, 480, 165, 380, 0.0),
+        ("oil", 4, 20, 80, 520, 900, 0.0),
+    ),
+    (
+        ("gas", 12, 70, 520, 120, 350, 0.1),
+        ("oil", 24, 30, 170, 530, 1050, 0.0),
+        ("diesel", 6, 10, 150, 950, 1180, 0.0),
+    ),
     (("gas", 10, 50, 430, 108, 300, 0.2), ("oil", 10, 20, 160, 550, 1000, 0.0)),
-)  # fmt: skip
+)
 #: How the inflows of the regions go together.
 RAIN = ((1.0, -0.15, 0.5, 0.4), (-0.15, 1.0, -0.1, -0.1), (0.5, -0.1, 1.0, 0.6), (0.4, -0.1, 0.6, 1.0))
 
@@ -367,7 +393,8 @@ def plants() -> list[dict[str, Any]]:
                 power = round(small + (large - small) * (0.618034 * i % 1.0))
                 cost = round(cheap + (dear - cheap) * (i + 0.5) / count, 2)
                 name = f"{RESERVOIRS[bus][0]} {fuel} {i + 1}"
-                made.append(thermal(len(made), name, bus, round(must_run * power, 1), float(power), cost))
+                bounds = (round(must_run * power, 1), float(power))
+                made.append(thermal(len(made), name, bus, bounds, cost))
     return made
 
 
@@ -442,7 +469,7 @@ def four_regions() -> Files:
         },
         "system/hydros.json": {
             "hydros": [
-                hydro(i, name, i, (0.0, volume), turbines, power, min_outflow=least)
+                hydro(i, name, i, (0.0, volume), (turbines, power), min_outflow=least)
                 for i, (name, volume, turbines, power, least, *_) in enumerate(RESERVOIRS)
             ]
         },
@@ -473,13 +500,18 @@ def four_regions() -> Files:
         "scenarios/load_seasonal_stats.parquet": table(
             "bus_id stage_id mean_mw std_mw",
             [
-                (bus, t, seasonal(mean * 1.02 ** (t // 12), swing, peak, t), 600.0 if bus == 0 and t > 0 else 0.0)
+                (
+                    bus,
+                    t,
+                    seasonal(mean * 1.02 ** (t // 12), swing, peak, t),
+                    600.0 if bus == 0 and t > 0 else 0.0,
+                )
                 for bus, (mean, swing, peak) in enumerate(loads)
                 for t in range(stages)
             ],
         ),
         "scenarios/load_factors.json": {
-            "load_factors": factors("bus", stages, {bus: (1.22, 1.05, 0.85) for bus in range(4)})
+            "load_factors": factors("bus", stages, dict.fromkeys(range(4), (1.22, 1.05, 0.85)))
         },
         "scenarios/non_controllable_factors.json": {
             "non_controllable_factors": factors("ncs", stages, {0: (0.95, 0.93, 1.12), 1: (1.05, 1.0, 0.98)})
@@ -505,7 +537,8 @@ def four_regions() -> Files:
                     "id": 0,
                     "name": "energy stored when the study ends, in MW-months",
                     "expression": " + ".join(
-                        f"{round(row[3] / (730 * HM3), 4)} * hydro_storage({i})" for i, row in enumerate(RESERVOIRS)
+                        f"{round(row[3] / (730 * HM3), 4)} * hydro_storage({i})"
+                        for i, row in enumerate(RESERVOIRS)
                     ),
                     "sense": ">=",
                     "slack": {"enabled": True, "penalty": 2000.0},
@@ -513,7 +546,7 @@ def four_regions() -> Files:
             ]
         },
         "constraints/generic_constraint_bounds.parquet": table(
-            "constraint_id stage_id block_id bound", [(0, stages - 1, 0, 90000.0)]
+            "constraint_id stage_id block_id bound", [(0, stages - 1, 0, 70000.0)]
         ),
         "constraints/ncs_bounds.parquet": table(
             "ncs_id stage_id available_generation_mw",
@@ -534,7 +567,9 @@ def arrow(columns: dict[str, list[Any]]) -> pa.Table:
     whole = {"opening_index": pa.uint32(), "entity_index": pa.uint32(), "lag": pa.int32()}
     types = {name: whole.get(name, pa.int32() if name.endswith("_id") else pa.float64()) for name in columns}
     fields = [pa.field(name, kind, nullable=False) for name, kind in types.items()]
-    return pa.table([pa.array(values, types[name]) for name, values in columns.items()], schema=pa.schema(fields))
+    return pa.table(
+        [pa.array(values, types[name]) for name, values in columns.items()], schema=pa.schema(fields)
+    )
 
 
 def write(folder: Path, files: Files) -> None:
@@ -552,3 +587,4 @@ if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "cases"
     for case, make in CASES.items():
         write(target / case, make())
+        print(f"wrote {target / case}")

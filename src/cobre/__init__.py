@@ -72,9 +72,19 @@ __all__ = [
 ]
 
 
+#: Packages that are imported when they are first used.
+_ROOMS = ("case", "comm", "hydrothermal", "lp", "results", "sddp", "stochastic", "study", "system")
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'cobre' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415
 
-    return getattr(import_module(_LAZY[name]), name)
+    if name in _ROOMS:
+        return import_module(f"cobre.{name}")
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'cobre' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_ROOMS]

@@ -361,18 +361,18 @@ _SOLVE_ADVICE = {
 class BoundError(SolverError):
     """A cut or a bound is beyond what can be: nothing that is learnt from here on could be relied on.
 
-    A cut claims more than what follows is worth at a state that was visited; or the bound was better before,
-    although cuts were only added since.
+    A cut, or the problem's value bound, claims more than what follows is worth at a state that was visited;
+    or the bound was better before, although cuts were only added since.
 
     Attributes:
         iteration: in which it was noticed.
-        node: the name of the node whose cut it is; ``"root"`` for the bound.
+        node: the name of the node whose cut or value bound it is; ``"root"`` for the bound of training.
         claimed: what the cut or the earlier bound says.
         found: the value, computed anew.
         saved: the file to which a programme was saved, in MPS format: the node's, with its cuts, or the first
             node's; None if it could not be.
-        cut: the number of the cut at its node; None for the bound.
-        born: the iteration that made the cut, 0 if it came with a policy to start from; None for the bound.
+        cut: the number of the cut at its node; None for a bound.
+        born: the iteration that made the cut, 0 if it came with a policy to start from; None for a bound.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  these are its fields
@@ -395,16 +395,17 @@ class BoundError(SolverError):
         self.born = born
 
     def __str__(self) -> str:
-        what = (
-            f"the bound was {self.claimed:.8g}, and is {self.found:.8g} with more cuts than before"
-            if self.cut is None
-            else f"cut {self.cut} of node {self.node!r} says {self.claimed:.8g} where what follows is worth "
-            f"{self.found:.8g}"
-        )
+        if self.cut is not None:
+            who = f"cut {self.cut} of node {self.node!r}"
+        else:
+            who = "the bound so far" if self.node == "root" else f"the value bound of node {self.node!r}"
+        what = f"{who} says {self.claimed:.8g} where what follows is worth {self.found:.8g}"
         saved = f" The programme is in {self.saved}." if self.saved else ""
         return f"in iteration {self.iteration}, {what}. {self._advice()}{saved}"
 
     def _advice(self) -> str:
+        if self.cut is None and self.node != "root":
+            return "Give the problem a value_bound that no value can be better than."
         if self.born == 0:
             return (
                 "The cut came with the policy that training started from, which is of another problem or "

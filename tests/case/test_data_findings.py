@@ -249,6 +249,23 @@ CASES = {
         "all 3 stages",
     ),
     "matrix": (at(CORRELATION, f"{GROUP}.matrix", [[1.0]]), "dimension", CORRELATION, "matrix", "2 by 2"),
+    "unknown past season": (
+        lambda files: (
+            at(INITIAL, "past_inflows.0.season_ids", [99])(files),
+            at(
+                STAGES,
+                "season_definitions",
+                {
+                    "cycle_type": "monthly",
+                    "seasons": [{"id": i, "label": str(i), "month_start": i + 1} for i in range(12)],
+                },
+            )(files),
+        ),
+        "reference",
+        INITIAL,
+        "season_ids",
+        "no season 99",
+    ),
     "seasons of the past": (
         at(INITIAL, "past_inflows.0.season_ids", [1, 2]),
         "dimension",

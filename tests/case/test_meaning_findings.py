@@ -36,6 +36,13 @@ CASES = {
         "diversion",
         "to itself",
     ),
+    "sale that is none": (
+        at(GENERIC, "constraints.0.expression", "contract_export(0)"),
+        "meaning",
+        GENERIC,
+        "expression",
+        "one of import",
+    ),
     "filling without an end": (
         at(HYDROS, "hydros.0.filling", {"start_stage_id": 0}),
         "meaning",

@@ -54,6 +54,13 @@ CASES = {
         "recent_observations",
         "within a season",
     ),
+    "weeks of a month": (
+        lambda files: [stage.update(season_id=0) for stage in files[STAGES]["stages"]],
+        "unsupported",
+        STAGES,
+        "season_id",
+        "shares season 0",
+    ),
     "other openings": (
         lambda files: (
             at(STAGES, "stages.0.sampling_method", "selective")(files),

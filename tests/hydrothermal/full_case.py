@@ -9,7 +9,7 @@ def full_case():
     files["config.json"]["training"] |= {"forward_passes": 3, "tree_seed": 4}
     files["config.json"]["modeling"]["inflow_non_negativity"] = {"method": "penalty", "penalty_cost": 5000.0}
     stages = files["stages.json"]["stages"]
-    stages[1]["block_mode"] = "chronological"
+    stages[0]["block_mode"] = stages[1]["block_mode"] = "chronological"
     for stage in stages:
         stage["num_scenarios"] = 5
     _scarce_plants(files)

@@ -5,6 +5,7 @@ import pytest
 
 from cobre import sddp
 from cobre.errors import CaseError
+from cobre.hydrothermal import Outcomes
 from cobre.study import Study
 from tests.hydrothermal.small_cases import hydro, small_case, thermal
 
@@ -92,12 +93,20 @@ def test_what_is_left_costs_what_the_other_policy_says(tmp_path, cuts):
     more = {"noise": random_inflows, "cuts": boundary("../policy.cobre", SPLIT)}
     sooner = study(tmp_path / "sooner", SPLIT - 2, SPLIT, (50.0, 20.0), **more)
     result = sddp.train(sooner.problem, 5, seed=1)
-    table = sddp.simulate(sooner.problem, result.policy, 20, columns=["future"]).table.to_pylist()
-    ends = [row for row in table if row["node"] == str(SPLIT)]
+    visits = []
+    sddp.follow(sooner.problem, result.policy, visits.extend, 20)
+    tables = Outcomes(sooner.case.system, sooner.problem).tables(visits)
+    plants = {
+        (row["scenario_id"], row["stage_id"], row["hydro_id"]): row for row in tables["hydros"].to_pylist()
+    }
+    ends = [row for row in tables["costs"].to_pylist() if row["stage_id"] == 2]
     assert len(ends) == 20
     for row in ends:
-        state = {name: row[f"{name}_out"] for name in policy.states}
-        assert row["future"] == pytest.approx(policy.value(str(SPLIT), state).value, rel=1e-7)
+        volumes = [plants[row["scenario_id"], 2, plant]["storage_final_hm3"] for plant in (0, 1)]
+        value = policy.value(str(SPLIT), {f"storage:{i}": volume for i, volume in enumerate(volumes)}).value
+        december = 1.1 ** (-31 / 365.25)
+        assert row["future_cost"] == pytest.approx(december * value, rel=1e-7)
+        assert row["immediate_cost"] + row["future_cost"] == pytest.approx(row["total_cost"])
 
 
 def wrong(folder, path, stage, **more):

@@ -393,6 +393,34 @@ def test_slacks_are_what_is_missing(full):
         assert given == pytest.approx([least, most, turbined, generation, volume], abs=1e-6)
 
 
+def test_lines_lose_what_does_not_arrive(full):
+    (line,) = full.system.lines
+    assert 0 < line.efficiency < 1
+    for row in full.tables["exchanges"].to_pylist():
+        sent = row["direct_flow_mw"] + row["reverse_flow_mw"]
+        assert row["losses_mw"] == pytest.approx(sent - line.efficiency * sent, abs=1e-9)
+        assert row["net_flow_mw"] == row["direct_flow_mw"] - row["reverse_flow_mw"]
+
+
+def test_constraints_are_missed_by_what_is_missing(full):
+    """An equation also the other way round."""
+    thermals, plants = full.rows("thermals", "thermal_id"), full.rows("hydros", "hydro_id")
+    found = defaultdict(list)
+    for (scenario, t, k, rule), row in full.rows("violations/generic", "constraint_id").items():
+        first, second = (thermals[scenario, t, k, plant]["generation_mw"] for plant in (0, 1))
+        missed = {
+            2: max(60.0 - second, 0.0),
+            3: 90.0 - first,
+            5: 1.0 - (plants[scenario, t, k, 1]["generation_mw"] + second),
+        }
+        if rule in missed:
+            assert row["slack_value"] == pytest.approx(missed[rule], abs=1e-6)
+            found[rule].append(row["slack_value"])
+    assert max(found[2]) > 0
+    assert max(found[3]) > 0
+    assert min(found[5]) < 0
+
+
 def test_codes_tell_states_and_binding_volumes(full):
     plants = full.rows("hydros", "hydro_id")
     assert {row["operative_state_code"] for (*_, plant), row in plants.items() if plant == 7} == {0}
@@ -401,7 +429,7 @@ def test_codes_tell_states_and_binding_volumes(full):
         low = row["storage_final_hm3"] <= limits.min_storage_hm3[t] + 1e-6
         high = row["storage_final_hm3"] >= limits.max_storage_hm3[t] - 1e-6
         assert row["storage_binding_code"] == (low + 2 * high if limits.phases[t] != "absent" else 0)
-        assert row["operative_state_code"] > 0 or plant == 7 or limits.phases[t] != "operating"
+        assert (row["operative_state_code"] == 0) == (plant == 7 or limits.phases[t] != "operating")
     lines = full.rows("exchanges", "line_id")
     assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t == 0} == {0}  # enters later
     assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t > 0} <= {2, 3}

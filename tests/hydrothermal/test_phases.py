@@ -7,6 +7,7 @@ import pytest
 from cobre.sddp import simulate
 from cobre.study import Study
 from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal
+from tests.hydrothermal.test_outcomes import Simulated
 
 FUEL = [thermal(0, 200.0, 10.0)]
 
@@ -175,6 +176,24 @@ def test_water_is_retained_though_it_would_make_power_below(tmp_path, override, 
     assert found == pytest.approx(HOURS * (10 * 200 - (10 - 0.001) * (40 - kept)))
 
 
+def test_what_evaporates_was_retained_before(tmp_path):
+    """Of 20 m³/s 15 are retained, and 5 run on, though 1 of the 15 evaporates from 100 km²."""
+    above = new_reservoir(20.0, 5 * VOLUME, downstream=1) | {"evaporation": {"coefficients_mm": [25.92] * 12}}
+    above["filling"]["filling_inflow_m3s"] = 15.0
+    area = {"hydro_id": [0, 0], "volume_hm3": [0.0, 1000.0], "height_m": [1.0, 2.0]}
+    prepared = study(
+        tmp_path,
+        hydros=[above, hydro(1, inflow=0.0)],
+        initial={1: 0.0},
+        filling=filled_from(0.0),
+        area=given("system/hydro_geometry.parquet", area | {"area_km2": [100.0, 100.0]}),
+    )
+    result = prepared.train()
+    assert result.bound == pytest.approx(HOURS * (10 * 200 - (10 - 0.001) * 10))
+    table = simulate(prepared.problem, result.policy, 1).table.to_pylist()
+    assert [row["storage:0_out"] / VOLUME for row in table] == pytest.approx([14.0, 28.0])
+
+
 def test_a_river_below_a_reservoir_that_is_filled_gets_its_least_flow(tmp_path):
     """All of it would be kept to come nearer to the target, but for 4 m³/s."""
     above = new_reservoir(20.0, 100 * VOLUME, downstream=1)
@@ -187,3 +206,47 @@ def test_a_study_may_end_before_the_filling_does(tmp_path):
     above = new_reservoir(20.0, 100 * VOLUME, entry=3, downstream=1)
     found = bound(tmp_path, hydros=[above, hydro(1, inflow=0.0)], initial={1: 0.0}, filling=filled_from(0.0))
     assert found == pytest.approx(HOURS * (10 * 200 - (10 - 0.001) * 40))
+
+
+def test_tables_of_plants_that_come_and_are_filled_balance(tmp_path):
+    """0 → 1 → 2: the second does not exist, then is filled, then works; the first diverts to it as well."""
+    plants = [
+        hydro(0, inflow=20.0, most_hm3=30.0, downstream=1)
+        | {"diversion": {"downstream_id": 1, "max_flow_m3s": 3.0}, "penalties": {"diversion_cost": 1e-6}},
+        hydro(1, inflow=5.0, downstream=2) | {"entry_stage_id": 2, "filling": {"start_stage_id": 1}},
+        hydro(2, inflow=4.0, most_hm3=30.0),
+    ]
+    plants[1]["reservoir"]["min_storage_hm3"] = 6 * VOLUME
+    plants[1]["filling"]["filling_inflow_m3s"] = 4.0
+
+    def filling(files):
+        random_inflows(files)
+        files["initial_conditions.json"]["filling_storage"] = [{"hydro_id": 1, "value_hm3": 1.0}]
+        numbers = files["scenarios/inflow_seasonal_stats.parquet"]
+        numbers["std_m3s"] = [1.0 for _ in numbers["hydro_id"]]
+        noise = files["scenarios/noise_openings.parquet"]
+        rows = [(stage, opening, 2) for stage in range(3) for opening in range(2)]
+        for name, column in zip(
+            ("stage_id", "opening_index", "entity_index"), zip(*rows, strict=True), strict=True
+        ):
+            noise[name] += column
+        noise["value"] += [0.5, -0.7] * 3
+
+    case = {"stages": 3, "hydros": plants, "thermals": FUEL, "initial": {0: 5.0, 2: 5.0}, "filling": filling}
+    simulated = Simulated(small_case(tmp_path, **case), 8)
+    rows = simulated.rows("hydros", "hydro_id")
+    phases = {plant: simulated.system.hydros[plant].phases for plant in range(3)}
+    assert phases[1] == ("absent", "filling", "operating")
+    for (_scenario, stage, _block, plant), row in rows.items():
+        gained = (row["storage_final_hm3"] - row["storage_initial_hm3"]) / VOLUME
+        left = row["outflow_m3s"] + (row["diverted_outflow_m3s"] or 0.0)
+        if phases[plant][stage] == "absent":
+            assert (gained, left, row["generation_mw"]) == (0.0, 0.0, 0.0)
+        else:
+            assert gained == pytest.approx(row["inflow_m3s"] - left, abs=1e-6)
+        assert (row["operative_state_code"] == 0) == (phases[plant][stage] != "operating")
+    for scenario in range(8):
+        first, second, third = (rows[scenario, 0, 0, plant] for plant in range(3))
+        arrives = first["outflow_m3s"] + first["diverted_outflow_m3s"]
+        arrives += second["incremental_inflow_m3s"] + third["incremental_inflow_m3s"]
+        assert third["inflow_m3s"] == pytest.approx(arrives)

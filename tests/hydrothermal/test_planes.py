@@ -5,6 +5,7 @@ import pytest
 from cobre.case import load
 from cobre.study import Study
 from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal, two_blocks
+from tests.hydrothermal.test_outcomes import Simulated
 
 GIVEN, FITTED = {"source": "precomputed"}, {"source": "computed"}
 
@@ -88,6 +89,25 @@ def test_the_lowest_plane_and_the_greatest_power_count(tmp_path):
             assert found == pytest.approx(
                 HOURS * (10 * (100 - 15) + 0.05 * turbined + 0.001 * (40 - turbined))
             )
+
+
+def test_a_flood_that_drowns_the_turbines_costs(tmp_path):
+    """Planes 20 MW below 0 take that from the bus, and there is a solution."""
+    folder = small_case(
+        tmp_path,
+        stages=1,
+        thermals=[thermal(0, 200.0, 10.0)],
+        hydros=[with_planes(0, inflow=40.0, most_hm3=0.0, turbines=10.0)],
+        initial={0: 0.0},
+        planes=planes((None, 5.0, 0.0, 0.5, -1.0, None)),
+    )
+    simulated = Simulated(folder, 1)
+    (row,) = simulated.rows("hydros", "hydro_id").values()
+    assert (row["generation_mw"], row["generation_slack_mw"]) == pytest.approx((-20.0, 20.0))
+    (costs,) = simulated.rows("costs").values()
+    assert costs["generation_violation_cost"] == pytest.approx(HOURS * 1e5 * 20)
+    expected = HOURS * (10 * (100 + 20) + 1e5 * 20 + 0.05 * 10 + 0.001 * 30)
+    assert costs["total_cost"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("mode", ["parallel", "chronological"])
@@ -241,6 +261,23 @@ def test_planes_given_or_fitted_have_the_value_of_the_original(tmp_path, name):
     tailrace, losses, changes, value = PEER[name]
     found = Study.load(peer_case(tmp_path, tailrace, losses, changes)).train().bound
     assert found == pytest.approx(value, rel=1e-9)
+
+
+def test_tables_have_the_power_that_planes_allow(tmp_path):
+    simulated = Simulated(peer_case(tmp_path, *PEER["limits"][:3]), 1)
+    plants, fuels = simulated.rows("hydros", "hydro_id"), simulated.rows("thermals", "thermal_id")
+    for (*moment, _), bus in simulated.rows("buses", "bus_id").items():
+        own = plants[*moment, 0]
+        made = sum(rows[*moment, i]["generation_mw"] for rows in (plants, fuels) for i in (0, 1))
+        assert made + bus["deficit_mw"] - bus["excess_mw"] == pytest.approx(60.0, abs=1e-6)
+        planes = [row for row in ROWS if row[0] == (2 if moment[1] == 2 else None)]
+        volume = (own["storage_initial_hm3"] + own["storage_final_hm3"]) / 2
+        most = min(
+            constant * (share or 1.0) + v * volume + q * own["turbined_m3s"] + s * own["spillage_m3s"]
+            for _, constant, v, q, s, share in planes
+        )
+        assert own["generation_mw"] <= min(most, 38.0) + 1e-6
+        assert own["productivity_mw_per_m3s"] is None
 
 
 def test_fitted_planes_of_a_level_head_are_one_plane(tmp_path):

@@ -205,6 +205,18 @@ def test_a_run_that_failed_says_why(run, out):
     assert results.read(out, partial=True).manifest["status"] == "complete"  # the training was well
 
 
+def test_to_fail_where_nothing_can_be_written_hides_no_other_error(run, out):
+    writer = results.Writer(out)
+    writer.fail("before anything began")
+    writer.begin(run)
+    (out / "training/metadata.json").unlink()
+    with pytest.raises(OutputError, match="changed or removed while the run was under way"):
+        writer.finish(made_up_log(), "enough")
+    shutil.rmtree(out)
+    out.write_text("a file")
+    writer.fail("too late")
+
+
 def test_scenarios_that_another_machine_wrote_to_its_own_disk_are_missed(run, out):
     writer = results.Writer(out)
     writer.begin(run)

@@ -1,7 +1,9 @@
 """What is written is what is read."""
 
+import dataclasses
 import hashlib
 import json
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -142,18 +144,23 @@ def test_a_run_that_has_converged_says_so(run, out):
 
 def test_a_simulation_alone(run, out):
     writer = results.Writer(out)
-    writer.begin_simulation(2)
-    writer.scenarios(made_up_tables(range(2)))
-    writer.finish_simulation()
+    for count in (3, 2):
+        writer.begin_simulation(count)
+        writer.scenarios(made_up_tables(range(count)))
+        writer.finish_simulation()
     read = results.read(out)
     assert (read.manifest, read.metadata) == ({}, {})
     assert read.simulation("costs").num_rows == 8
+    assert len(list(out.glob("simulation/costs/*"))) == 2
 
 
-def test_outputs_inside_the_case_are_no_inputs(run):
-    writer = results.Writer(run.case / "output")
+def test_outputs_inside_the_case_are_no_inputs(run, monkeypatch):
+    """Nor are those of other runs; and a path may be relative."""
     before = len(contents(run.case))
-    for _ in range(2):
+    monkeypatch.chdir(run.case.parent)
+    run = dataclasses.replace(run, case=Path("case"))
+    for name in ("output", "output", "studies/other"):
+        writer = results.Writer(run.case / name)
         writer.begin(run)
         inputs = json.loads((writer.folder / "training/metadata.json").read_text())["data_integrity"]
         assert len(inputs["input_files"]) == before

@@ -40,7 +40,7 @@ def test_training_tells_how_it_ended(case, trained):
     assert trained.iterations == 4
     assert trained.final_lower_bound == engine.bound
     assert trained.final_upper_bound == engine.estimates[-1].mean
-    assert trained.final_gap == pytest.approx(1 - engine.bound / engine.estimates[-1].mean)
+    assert trained.final_gap == pytest.approx(engine.estimates[-1].mean / engine.bound - 1)
     assert trained.termination_reason == "iteration_limit"
     assert trained.total_cuts == sum(len(engine.policy.cuts(name).intercepts) for name in engine.policy.nodes)
     assert trained.workers is None
@@ -131,6 +131,88 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
     assert tables[0].equals(tables[1])
 
 
+def test_what_cannot_work_is_refused_before_anything_is_lost(tmp_path, monkeypatch):
+    cobre.run(copy("one-reservoir", tmp_path / "case"), output=tmp_path / "out")
+    before = snapshot(tmp_path / "out")
+    for mistake in (
+        {"num_workers": 2, "backend": "mpi"},
+        {"num_workers": 2, "backend": "pigeons"},
+        {"num_workers": 0},
+        {"threads": 0},
+        {"config_overrides": {"training": {"forward_passes": -1}}},
+        {"config_overrides": "fast"},
+    ):
+        with pytest.raises(cobre.CobreError):
+            cobre.run(tmp_path / "case", output=tmp_path / "out", **mistake)
+        assert snapshot(tmp_path / "out") == before, mistake
+
+
+def snapshot(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_that_was_not_finished_is_not_lost_by_typing_the_same_again(tmp_path):
+    case = copy(
+        "one-reservoir",
+        tmp_path / "case",
+        iterations=30,
+        policy={"checkpointing": {"interval_iterations": 1}},
+    )
+
+    def interrupt(event):
+        if isinstance(event, sddp.IterationFinished) and event.iteration == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cobre.run(case, output=tmp_path / "out", listeners=[interrupt])
+    before = snapshot(tmp_path / "out")
+    with pytest.raises(cobre.IOError, match="[23] iterations of a run that was not finished"):
+        cobre.run(case, output=tmp_path / "out")
+    assert snapshot(tmp_path / "out") == before
+    assert cobre.run(case, output=tmp_path / "out", resume=True).training.iterations == 30
+    cobre.run(case, output=tmp_path / "out")  # that one was finished
+    other = {"modeling": {"inflow_non_negativity": {"method": "none"}}}
+    with pytest.raises(cobre.IOError, match="another problem"):
+        cobre.run(case, other, output=tmp_path / "out", resume=True)
+
+
+def test_a_setting_that_needs_a_policy_says_so(folder, tmp_path):
+    with pytest.raises(cobre.IOError, match="training.enabled is false"):
+        cobre.run(folder, {"training": {"enabled": False}}, output=tmp_path)
+    with pytest.raises(cobre.IOError, match="'warm_start'"):
+        cobre.run(folder, {"policy": {"mode": "warm_start"}}, output=tmp_path)
+    with pytest.raises(cobre.ValidationError, match=r"give resume or warm_start, or call cobre\.run"):
+        cobre.train(folder, {"policy": {"mode": "resume"}})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_policy_may_be_what_training_gave_a_file_or_a_folder(folder, trained, tmp_path):
+    cobre.run(folder, output=tmp_path / "out")
+    few = {"simulation": {"num_scenarios": 2}}
+    totals = [
+        cobre.simulate(folder, policy, few, output=tmp_path / "again").totals.tolist()
+        for policy in (trained, trained.policy, tmp_path / "out/policy/policy.cobre", tmp_path / "out")
+    ]
+    assert totals == [totals[0]] * 4
+    warm = cobre.train(folder, warm_start=trained)
+    assert warm.engine.bounds[0] >= trained.final_lower_bound * (1 - 1e-12)
+
+
+def test_only_costs_are_simulated_if_nothing_is_to_be_written(folder, tmp_path):
+    done = cobre.run(folder, {"exports": {"simulation": False}}, output=tmp_path)
+    assert done.simulation.scenarios == 5
+    assert results.read(tmp_path).simulation_manifest is None
+
+
+def test_results_are_short_to_look_at(case, trained, tmp_path):
+    assert (
+        repr(trained)
+        == f"TrainingResult(4 iterations, lower bound {trained.final_lower_bound:,.2f}, iteration_limit)"
+    )
+    assert len(repr(case)) < 300
+    assert {"train", "simulate", "results", "Policy"} <= set(dir(cobre))
+
+
 def test_there_must_be_something_to_go_on_from(folder, tmp_path):
     with pytest.raises(cobre.IOError, match="no such checkpoint"):
         cobre.run(folder, output=tmp_path / "none", resume=True)
@@ -154,7 +236,7 @@ def test_bad_arguments_are_refused_before_anything_starts(folder, monkeypatch):
         cobre.train(folder, num_workers=0)
     with pytest.raises(InvalidBackend):
         cobre.train(folder, num_workers=2, backend="pigeons")
-    with pytest.raises(CaseError):
+    with pytest.raises(cobre.IOError):
         cobre.train(folder / "nothing")
     before = multiprocessing.get_start_method(allow_none=True)
     multiprocessing.set_start_method("fork", force=True)

@@ -31,7 +31,7 @@ from cobre.errors import CaseError, Finding
 from cobre.system import Bus, Hydro, Line, System, Thermal
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Case:
     """A study as its folder describes it.
 
@@ -50,6 +50,11 @@ class Case:
     scenarios: Scenarios
     warnings: tuple[Finding, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        kinds = ("buses", "lines", "hydros", "thermals")
+        counts = ", ".join(f"{len(getattr(self, kind))} {kind}" for kind in kinds)
+        return f"Case({str(self.folder)!r}, {self.stages} stages, {counts})"
 
     @property
     def stages(self) -> int:

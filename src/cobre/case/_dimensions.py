@@ -103,7 +103,7 @@ def _check_coefficients(raw: Raw, report: Report) -> None:
         where = {"entity": f"hydro {hydro}, stage {stage}"}
         if known is not None and (hydro, stage) not in known:
             report.error("dimension", COEFFICIENTS, f"there is no such row in {INFLOWS}", **where)
-        if set(lags) != set(range(1, max(lags) + 1)):
+        if len(set(lags)) != max(lags):  # none is below 1
             message = f"lags must be 1 to {max(lags)} without a gap, not {sorted(lags)}"
             report.error("dimension", COEFFICIENTS, message, field="lag", **where)
         if len(ratios) > 1:
@@ -205,7 +205,8 @@ def _check_openings(raw: Raw, timeline: Timeline, report: Report) -> None:
                 "entities: hydros, buses with a random load, sources with statistics",
             ),
         ):
-            if set(table[column][rows].tolist()) != set(range(count)):
+            given = np.unique(table[column][rows])
+            if len(given) != count or (count and given[-1] != count - 1):
                 message = f"must go from 0 to {count - 1}, because there are {count} {what}"
                 report.error("dimension", OPENINGS, message, entity=where, field=column)
         if rows.sum() != stage.num_scenarios * len(entities):
@@ -234,3 +235,11 @@ def _check_past_inflows(raw: Raw, report: Report) -> None:
             message = f"there are {len(entry.season_ids)} season_ids for {len(entry.values_m3s)} values"
             where = f"hydro {entry.hydro_id}"
             report.error("dimension", "initial_conditions.json", message, entity=where, field="season_ids")
+        definitions = raw.stages.season_definitions if raw.stages else None
+        known = {season.id for season in definitions.seasons} if definitions else set(entry.season_ids or ())
+        for season in sorted(set(entry.season_ids or ()) - known):
+            message, where = f"season_definitions has no season {season}", f"hydro {entry.hydro_id}"
+            field = "season_ids"
+            report.error(
+                "reference", "initial_conditions.json", message, entity=where, field=field, value=season
+            )

@@ -52,12 +52,14 @@ class Estimation:
         """By hydro plant, one for each season of the year; only plants with enough observations."""
         if self.history is None or not self.history.seasons:
             return {}
-        enough = np.all(self.history.counts() > 1, axis=0)
+        counts = self.history.counts()
+        enough = np.all(counts > 1, axis=0)
+        order = min(self.settings.max_order, int(counts.max(initial=0)))  # more cannot be told from it
         return {
             hydro: estimate(
                 self.history.observations(hydro),
                 len(self.history.seasons),
-                max_order=0 if COEFFICIENTS in self.raw.tables else self.settings.max_order,
+                max_order=0 if COEFFICIENTS in self.raw.tables else order,
                 max_coefficient=self.settings.max_coefficient_magnitude,
             )
             for hydro, usable in zip(self.history.hydros, enough, strict=True)

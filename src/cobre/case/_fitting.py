@@ -173,6 +173,6 @@ def _best(planes: Floats, points: Floats, power: Floats, most: int) -> Floats:
         errors = np.where(without.min(axis=1) >= -NEAR, np.maximum(without.max(axis=1), 0.0), np.inf)
         if np.isinf(errors).all():
             break
-        order[int(np.argmin(errors))] = order[-1]
+        order[int(np.argmin(errors))] = order[-1]  # so that later ties fall as in the original program
         order.pop()
     return planes[order]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +29,7 @@ class Inflows:
     stages: Stages
     timeline: Timeline
     estimation: Estimation | None = None
+    _resolved: dict[int, Inflow] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(raw: Raw, config: Config | None, stages: Stages, timeline: Timeline) -> Inflows:
@@ -58,6 +60,12 @@ class Inflows:
 
     def resolve(self, hydro: int) -> Inflow:
         """The model of a hydro plant."""
+        if hydro not in self._resolved:
+            with np.errstate(over="ignore", invalid="ignore"):  # see check
+                self._resolved[hydro] = self._resolve(hydro)
+        return self._resolved[hydro]
+
+    def _resolve(self, hydro: int) -> Inflow:
         none = (0.0, 0.0)
         numbers = np.array([self.statistics.get((hydro, stage), none) for stage in self.timeline.ids])
         past = [self._before(hydro, back) or none for back in range(1, self._reach(hydro) + 1)]
@@ -103,15 +111,35 @@ class Inflows:
                     suggestion=f"add rows for stages before the study, such as {self._id_before(missing[0])}",
                 )
 
+            elif not self._is_finite(hydro.id):
+                message = "its numbers are so different in size that the model has none"
+                report.error(
+                    "meaning", COEFFICIENTS, message, entity=f"hydro {hydro.id}", field="coefficient"
+                )
             elif self._loses_a_lag(hydro.id):
                 message = "a lag whose standard deviation is 0 has no effect, whatever its coefficient"
                 report.warn("meaning", COEFFICIENTS, message, entity=f"hydro {hydro.id}", field="coefficient")
+        if self.coefficients:
+            self._check_shared_seasons(report)
         lagged = [stage.state_variables and stage.state_variables.inflow_lags for stage in self.stages.stages]
         if self.coefficients and not all(lagged):
             message = (
                 "there are autoregressive inflow models, but not all stages have state_variables.inflow_lags"
             )
             report.warn("meaning", "stages.json", message, field="state_variables.inflow_lags")
+
+    def _check_shared_seasons(self, report: Report) -> None:
+        """Report the weeks of a month whose model looks back by months: they would have to be added up."""
+        stages = zip(self.timeline.stages, self.timeline.seasons, strict=True)
+        for (one, season), (following, same) in itertools.pairwise(stages):
+            if season == same and (following.start_date - one.start_date).days < 180:
+                message = (
+                    f"it shares season {season} with stage {one.id}, and inflow models look back by seasons"
+                )
+                where = f"stage {following.id}"
+                report.error(
+                    "unsupported", "stages.json", message, entity=where, field="season_id", value=season
+                )
 
     def _check_past(self, hydro: int, report: Report) -> None:
         order, known = self._order(hydro), len(self.past(hydro))
@@ -124,6 +152,10 @@ class Inflows:
                 field="past_inflows",
                 suggestion="give at least as many, the latest first",
             )
+
+    def _is_finite(self, hydro: int) -> bool:
+        model = self.resolve(hydro)
+        return all(np.isfinite(one).all() for one in (model.base_m3s, model.scale_m3s, *model.coefficients))
 
     def _loses_a_lag(self, hydro: int) -> bool:
         """Whether a coefficient is lost, because the inflow that it multiplies is certain."""

@@ -128,7 +128,7 @@ TABLES: dict[str, TableSpec] = {
         "thermal_id",
         "thermals",
         *_bounds("min_generation_mw", "max_generation_mw", "cost_per_mwh"),
-        Column("block_id", "id", required=False),
+        Column("block_id", "id", required=False, low=0),
         key=("block_id",),
     ),
     "constraints/hydro_bounds.parquet": _by_stage(
@@ -150,7 +150,7 @@ TABLES: dict[str, TableSpec] = {
     "constraints/generic_constraint_bounds.parquet": _by_stage(
         "constraint_id",
         "constraints",
-        Column("block_id", "id", required=False),
+        Column("block_id", "id", required=False, low=0),
         Column("bound"),
         key=("block_id",),
     ),

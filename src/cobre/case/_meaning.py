@@ -132,18 +132,20 @@ def _check_bounds(bounds: Bounds, report: Report) -> None:
 
 
 def _check_expressions(raw: Raw, report: Report) -> None:
+    types = {contract.id: contract.type for contract in raw.contracts}
     for constraint in raw.constraints:
+        where = {"entity": f"constraint {constraint.id}", "field": "expression"}
         try:
-            _expressions.parse(constraint.expression)
+            terms = _expressions.parse(constraint.expression)
         except ValueError as error:
-            report.error(
-                "meaning",
-                FILE_OF["constraints"],
-                str(error),
-                entity=f"constraint {constraint.id}",
-                field="expression",
-                value=constraint.expression,
-            )
+            value = constraint.expression
+            report.error("meaning", FILE_OF["constraints"], str(error), value=value, **where)
+            continue
+        for term in terms:
+            kind = term.variable.removeprefix("contract_")
+            if kind in ("import", "export") and types.get(term.entity, kind) != kind:
+                message = f"contract {term.entity} is one of {types[term.entity]}"
+                report.error("meaning", FILE_OF["constraints"], message, value=term.variable, **where)
 
 
 def _check_geometry(raw: Raw, report: Report) -> None:

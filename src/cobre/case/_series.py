@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from cobre.case._stages import Stage, Stages
 from cobre.case._tables import ABSENT, Table
 
 Series = NDArray[np.float64]
+Indices = NDArray[np.int64]
 #: By stage, a factor for each block.
 BlockSeries = tuple[Series, ...]
 #: By entity and stage, the factors of some blocks.
@@ -39,6 +41,11 @@ class Timeline:
     def ids(self) -> list[int]:
         """In order."""
         return [stage.id for stage in self.stages]
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The place of each stage, by its id."""
+        return {stage.id: place for place, stage in enumerate(self.stages)}
 
     def constant(self, value: float) -> Series:
         """The same number in all stages."""
@@ -78,22 +85,26 @@ class Overrides:
     def given(self, entity: int, column: str) -> Series:
         """What the table has for an entity, by stage; NaN where it has nothing."""
         found = self.timeline.constant(np.nan)
-        for place, block, value in self._rows(entity, column):
-            if block == ABSENT:
-                found[place] = value
+        places, blocks, values = self._rows(entity, column)
+        whole = blocks == ABSENT
+        found[places[whole]] = values[whole]
         return found
 
-    def _rows(self, entity: int, column: str) -> Iterator[tuple[int, int, float]]:
+    def _rows(self, entity: int, column: str) -> tuple[Indices, Indices, Series]:
         """Place of the stage, block and value of each row that has one."""
-        if self.table is None:
-            return
-        places = {stage.id: place for place, stage in enumerate(self.timeline.stages)}
+        rows = np.empty(0, np.int64) if self.table is None else self.table.rows_of(self.key, entity)
+        if self.table is None or not len(rows):
+            return rows, rows, np.empty(0)
+        number = self.timeline.places
+        places = np.array([number.get(stage, -1) for stage in self.table["stage_id"][rows].tolist()])
+        values = self.table[column][rows]
         blocks = self.table.columns.get("block_id")
-        for row in np.flatnonzero(self.table[self.key] == entity):
-            place = places.get(int(self.table["stage_id"][row]))
-            value = self.table[column][row]
-            if place is not None and not np.isnan(value):
-                yield place, ABSENT if blocks is None else int(blocks[row]), value
+        known = (places >= 0) & ~np.isnan(values)
+        return (
+            places[known],
+            (np.full(len(rows), ABSENT) if blocks is None else blocks[rows])[known],
+            values[known],
+        )
 
     def over(self, entity: int, column: str, base: float) -> Series:
         """What the table has, and elsewhere the entity's own number."""
@@ -106,7 +117,7 @@ class Overrides:
             np.full(len(stage.blocks), value)
             for stage, value in zip(self.timeline.stages, whole, strict=True)
         )
-        for place, block, value in self._rows(entity, column):
+        for place, block, value in zip(*self._rows(entity, column), strict=True):
             if ABSENT != block < len(found[place]):  # one beyond them is reported where dimensions are
                 found[place][block] = value
         return found

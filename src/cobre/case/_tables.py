@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from cobre.case._report import Report
 
 #: Stands for no value in an optional column of ids; a number that is absent is NaN.
 ABSENT = -1
+_FIRST_DAY, _LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,19 @@ class Table:
 
     columns: dict[str, NDArray[Any]]
     rows: int
+    _orders: dict[str, tuple[NDArray[np.int64], NDArray[Any]]] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.columns[name]
+
+    def rows_of(self, key: str, entity: int) -> NDArray[np.int64]:
+        """The rows of an entity, in their order."""
+        if key not in self._orders:
+            order = np.argsort(self.columns[key], kind="stable")
+            self._orders[key] = order, self.columns[key][order]
+        order, entities = self._orders[key]
+        first, end = np.searchsorted(entities, [entity, entity + 1])
+        return order[first:end]
 
 
 def ids(name: str, of: str, *, required: bool = True) -> Column:
@@ -59,7 +70,8 @@ def read_table(path: Path, file: str, spec: TableSpec, report: Report) -> Table 
     try:
         # A file handle, because a path would also name folders and other file systems.
         with path.open("rb") as stream:
-            read = pq.read_table(stream)
+            read = pq.read_table(stream, use_threads=False)  # files are small, and threads are not
+        names = read.column_names  # which may be no text
     except (OSError, ValueError, pa.ArrowException) as error:
         report.error(
             "unreadable",
@@ -69,7 +81,7 @@ def read_table(path: Path, file: str, spec: TableSpec, report: Report) -> Table 
         )
         return None
     known = {column.name for column in spec.columns}
-    for name in read.column_names:
+    for name in names:
         if name not in known:
             report.unknown_name(file, name, known, "column")
     columns = {column.name: _read_column(read, column, file, report) for column in spec.columns}
@@ -123,7 +135,10 @@ def _check_range(
     values: NDArray[Any], given: NDArray[np.bool_], column: Column, file: str, report: Report
 ) -> NDArray[Any] | None:
     if column.type == "date":
-        return values
+        fits = (values >= _FIRST_DAY) & (values <= _LAST_DAY)
+        if not fits.all():
+            report.error("schema", file, "has days before the year 1 or after 9999", field=column.name)
+        return values if fits.all() else None
     fits = np.isfinite(values) & (values >= column.low) & (values <= column.high) & (values > column.above)
     wrong = np.flatnonzero(given & ~fits)
     for row in wrong[:5]:

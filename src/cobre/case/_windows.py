@@ -74,7 +74,7 @@ def chosen(found: dict[int, Window], source: ScenarioSource | None) -> dict[int,
     if years is None:
         return found
     wanted = range(years.first, years.last + 1) if isinstance(years, YearRange) else years
-    return {year: found[year] for year in sorted(set(wanted)) if year in found}
+    return {year: window for year, window in found.items() if year in wanted}
 
 
 def usable(found: dict[int, Window], order: int) -> dict[int, Window]:

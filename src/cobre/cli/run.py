@@ -46,10 +46,9 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     Ctrl-C, 143 after SIGTERM.
     """
     from cobre import study  # noqa: PLC0415  it imports what takes half a second
-    from cobre.case import load  # noqa: PLC0415
     from cobre.sddp import ProgressBar  # noqa: PLC0415
 
-    loaded = load(case)
+    loaded = study.CaseLoader.load(case)
     speaks = rank_here() == 0
     if speaks:
         _introduce(loaded)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cobre.comm._payload import payload
+from cobre.comm._payload import payload, refuse_to_start
 from cobre.comm._processes import Group, Rank
 from cobre.comm._registry import load
 from cobre.comm._selection import BACKEND_VARIABLE
@@ -82,6 +82,13 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
     if culprit is not None:
         raise _failure(culprit, group.timed_out, timeout_s)
     return [_result(rank) for rank in group.ranks]
+
+
+def require_startable(backend: str, size: int) -> None:
+    """Raise what `run_ranks` would if it cannot start so many ranks from here; start none."""
+    refuse_to_start(backend)
+    with group_environments(backend, size):
+        pass
 
 
 def launch(

@@ -36,7 +36,7 @@ def payload(
         InitializationFailed: nothing may be started from here.
         TypeError: something cannot be pickled, or not be found by another process.
     """
-    _refuse_to_start(backend)
+    refuse_to_start(backend)
     call = _pickled(backend, fn, args, kwargs)
     preparation = _preparation(needs_main=b"__main__" in call)
     with _nameless_file() as file:
@@ -51,7 +51,8 @@ def _nameless_file() -> IO[bytes]:
     return tempfile.TemporaryFile()
 
 
-def _refuse_to_start(backend: str) -> None:
+def refuse_to_start(backend: str) -> None:
+    """Raise if ranks must not be started from here, whatever they are to do."""
     if getattr(process.current_process(), "_inheriting", False):
         raise InitializationFailed(backend, GUARD)
     if multiprocessing.get_start_method(allow_none=True) == "fork":

@@ -18,6 +18,7 @@ COMPONENTS = {
     "outflow_above": "outflow_violation_above_cost",
     "turbined_below": "turbined_violation_cost",
     "generation_below": "generation_violation_cost",
+    "negative_generation": "generation_violation_cost",
     "evaporation_below": "evaporation_violation_cost",
     "evaporation_above": "evaporation_violation_cost",
     "withdrawal_below": "withdrawal_violation_cost",

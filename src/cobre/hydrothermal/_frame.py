@@ -63,10 +63,8 @@ class Frame:
         return self.hydros[hydro].phases[self.number]
 
     def arrival(self, hydro: int | None) -> int | None:
-        """Where water that runs to a plant arrives: there, or at the next one below that is not absent."""
-        while hydro is not None and self.phase(hydro) == "absent":
-            hydro = self.hydros[hydro].downstream
-        return hydro
+        """Where water that runs to a plant arrives in this stage."""
+        return self.system.arrival(hydro, self.number)
 
     @cached_property
     def tributaries(self) -> dict[int, list[Hydro]]:

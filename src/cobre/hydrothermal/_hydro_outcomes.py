@@ -43,7 +43,8 @@ def hydros(system: System, stage: int, solved: Solved) -> dict[str, Any]:
         "turbined_slack_m3s": solved.values("turbined_below", ids),
         "outflow_slack_below_m3s": solved.values("outflow_below", ids),
         "outflow_slack_above_m3s": solved.values("outflow_above", ids),
-        "generation_slack_mw": solved.values("generation_below", ids),
+        "generation_slack_mw": solved.values("generation_below", ids)
+        + solved.values("negative_generation", ids),
         "storage_violation_below_hm3": solved.values("below:storage", ids, "period"),
         "filling_target_violation_hm3": _missing_of_filling(solved, ids),
         "evaporation_violation_pos_m3s": solved.values("evaporation_above", ids, "stage"),
@@ -106,7 +107,8 @@ def _generation(system: System, stage: int, solved: Solved, turbined: Cube) -> C
     ids = ids_of(system.hydros)
     planes = solved.places.columns("generation", ids, "block") >= 0
     constant = turbined * series(system.hydros, "mw_per_m3s", stage)
-    return np.where(planes, solved.values("generation", ids), constant)
+    power = solved.values("generation", ids) - solved.values("negative_generation", ids)
+    return np.where(planes, power, constant)
 
 
 def _productivity(system: System, stage: int, solved: Solved) -> Cube:

@@ -54,10 +54,8 @@ class RandomPlaces(NamedTuple):
         """What each place holds in each realisation."""
         values: dict[Place, Floats] = {}
         for places, inflow in zip(self.inflows, numbers.inflows.T, strict=True):
-            for place in places:  # what runs past an absent plant is added to the inflow of another
-                known = values.get(("rhs", place.place))
-                added = place.offset + place.factor * inflow
-                values["rhs", place.place] = added if known is None else known + added
+            for place in places:
+                values["rhs", place.place] = place.offset + place.factor * inflow
         for places, loads in zip(self.loads, numbers.loads, strict=True):
             for k, place in enumerate(places):
                 values["rhs", place.place] = loads[:, k]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.hydrothermal._frame import Affine, Frame
+from cobre.hydrothermal._water import power_of
 from cobre.system import Filling, Hydro
 
 
@@ -14,7 +15,7 @@ def add_kept(frame: Frame, hydro: Hydro) -> None:
     before = frame.incoming[state] = frame.rows.column(f"storage_in:{hydro.id}", lower=-np.inf)
     after = frame.outgoing[state] = frame.rows.column(state)
     frame.rows.equation(f"kept:{state}", {after: 1.0, before: -1.0}, 0.0)
-    _add_lagged_inflow(frame, hydro)
+    _add_inflow(frame, hydro)
 
 
 def add_reservoir(frame: Frame, hydro: Hydro) -> None:
@@ -22,7 +23,8 @@ def add_reservoir(frame: Frame, hydro: Hydro) -> None:
     state, t = f"storage:{hydro.id}", frame.number
     before = frame.incoming[state] = frame.rows.column(f"storage_in:{hydro.id}", lower=-np.inf)
     steady = _steady_flows(frame, hydro)
-    _add_lagged_inflow(frame, hydro)
+    if frame.orders[hydro.id]:
+        _add_inflow(frame, hydro)
     for name, period in frame.periods(state):
         after = frame.rows.column(name, upper=hydro.max_storage_hm3[t])
         _add_least_volume(frame, hydro, name, after)
@@ -51,20 +53,19 @@ def _add_planes(frame: Frame, hydro: Hydro, k: int, volumes: tuple[int, int]) ->
     planes = hydro.planes[frame.number]
     if planes is None or frame.phase(hydro.id) != "operating":
         return
-    power, turbined, spilled = (
-        frame.rows[f"{kind}:{hydro.id}:{k}"] for kind in ("generation", "turbined", "spilled")
-    )
+    turbined, spilled = (frame.rows[f"{kind}:{hydro.id}:{k}"] for kind in ("turbined", "spilled"))
     for m, constant in enumerate(planes.constant_mw):
         entries = dict.fromkeys(volumes, -planes.mw_per_hm3[m] / 2)
         entries |= {turbined: -planes.mw_per_m3s_turbined[m], spilled: -planes.mw_per_m3s_spilled[m]}
-        frame.rows.row(f"plane:{hydro.id}:{m}:{k}", {power: 1.0, **entries}, upper=constant)
+        entries |= power_of(frame, hydro, k)
+        frame.rows.row(f"plane:{hydro.id}:{m}:{k}", entries, upper=constant)
 
 
 def _add_inflows(frame: Frame, hydro: Hydro, row: int, volume: float) -> None:
     """Add the inflow of a plant to its balance, and those of absent plants above it."""
     offset = -volume * hydro.withdrawal_m3s[frame.number]  # once, whoever's inflow is on that side
     for other in frame.tributaries[hydro.id]:
-        if frame.orders[other.id]:
+        if f"inflow:{other.id}" in frame.rows:
             frame.rows.add(row, frame.rows[f"inflow:{other.id}"], -volume)
         else:
             frame.inflows[other.id].append(Affine(row, volume, offset))
@@ -125,11 +126,9 @@ def _add_evaporation(frame: Frame, hydro: Hydro, before: int, after: int) -> Non
     frame.rows.equation(f"evaporation:{hydro.id}", entries, hydro.evaporation.constant_m3s[t])
 
 
-def _add_lagged_inflow(frame: Frame, hydro: Hydro) -> None:
-    """Add the column of an inflow that depends on those before it, or that later ones depend on."""
+def _add_inflow(frame: Frame, hydro: Hydro) -> None:
+    """Add the column of an inflow: one with a memory, or one that runs past an absent plant."""
     order = frame.orders[hydro.id]
-    if not order:
-        return
     coefficients = hydro.inflow.coefficients[frame.number]
     inflow = frame.rows.column(f"inflow:{hydro.id}", lower=-np.inf)
     entries = {inflow: 1.0}

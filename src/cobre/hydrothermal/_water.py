@@ -32,9 +32,14 @@ def _add_turbines(frame: Frame, hydro: Hydro) -> list[int]:
     """Add what is turbined, no more than makes the greatest power, and the power if planes bound it."""
     t, name = frame.number, f"turbined:{hydro.id}"
     productivity, most = hydro.mw_per_m3s[t], hydro.max_turbined_m3s[t]
-    if hydro.planes[t] is not None:
+    planes = hydro.planes[t]
+    if planes is not None:
         turbined = frame.by_block(name, 0.0, most, hydro.penalties.turbined[t])
         frame.by_block(f"generation:{hydro.id}", 0.0, hydro.max_generation_mw[t])
+        if np.any(planes.constant_mw < 0) or np.any(planes.mw_per_m3s_spilled < 0):
+            # A flood, or an empty reservoir, must not leave the programme without a solution.
+            cost = hydro.penalties.generation_below_per_mwh[t]
+            frame.by_block(f"negative_generation:{hydro.id}", 0.0, np.inf, cost)
         return turbined
     if productivity > 0:
         most = min(most, hydro.max_generation_mw[t] / productivity)
@@ -44,7 +49,8 @@ def _add_turbines(frame: Frame, hydro: Hydro) -> list[int]:
 def power_of(frame: Frame, hydro: Hydro, k: int) -> dict[int, float]:
     """Return what columns add to the power of a plant in a block, in MW."""
     if hydro.planes[frame.number] is not None:
-        return {frame.rows[f"generation:{hydro.id}:{k}"]: 1.0}
+        columns = {f"generation:{hydro.id}:{k}": 1.0, f"negative_generation:{hydro.id}:{k}": -1.0}
+        return {frame.rows[name]: sign for name, sign in columns.items() if name in frame.rows}
     return {frame.rows[f"turbined:{hydro.id}:{k}"]: float(hydro.mw_per_m3s[frame.number])}
 
 

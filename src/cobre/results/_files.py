@@ -21,6 +21,9 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from cobre.errors import OutputError
 
+#: Says in which state its folder is.
+MANIFEST = "_manifest.json"
+
 #: Small files: a dictionary or statistics would be most of them, and reading all is what readers do.
 PARQUET = {"use_dictionary": False, "write_statistics": False, "store_schema": False, "version": "2.6"}
 
@@ -127,18 +130,17 @@ def _remove_tree(folder: Path) -> None:
     folder.rmdir()
 
 
-def digests(folder: Path, *, without: Path | None = None) -> dict[str, str]:
-    """Return the SHA-256 of all files in a folder, by their relative paths; hidden ones are left out.
+def digests(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of all files in a folder, by their relative paths.
 
-    Args:
-        folder: whose files.
-        without: a folder inside to leave out.
+    Hidden files are left out, and so are result folders that are in it.
     """
+    results = {manifest.parent.parent for manifest in folder.rglob(f"*/{MANIFEST}")}
     found = {}
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in relative.parts)
-        if path.is_file() and not hidden and not (without and path.is_relative_to(without)):
+        if path.is_file() and not hidden and results.isdisjoint(path.parents):
             found[relative.as_posix()] = digest(path)
     return found
 

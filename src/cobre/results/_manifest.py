@@ -126,10 +126,10 @@ def finished_manifest(
     }
 
 
-def metadata(run: Run, folder: Path) -> dict[str, Any]:
+def metadata(run: Run) -> dict[str, Any]:
     """What makes a run reproducible: settings, dimensions, inputs and versions."""
     system, training = run.system, run.settings.get("training", {})
-    inputs = digests(run.case, without=folder.resolve()) if run.case is not None else {}
+    inputs = digests(run.case) if run.case is not None else {}
     started = now()
     return {
         "version": VERSION,

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from cobre.errors import ResultsError
 from cobre.results._columns import schema_of
+from cobre.results._files import MANIFEST
 from cobre.results._simulation_tables import SIMULATION
 from cobre.results._training_tables import TRAINING
-from cobre.results._writer import MANIFEST, partition
+from cobre.results._writer import partition
 
 _SCENARIO = pa.field("scenario_id", pa.int32())
 _ENDED = ("complete", "converged")

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,19 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from cobre.errors import OutputError
 from cobre.results import _dictionaries as dictionaries
 from cobre.results import _manifest as manifests
-from cobre.results._files import digest, make_folder, remove, settle, write_bytes, write_json, write_table
+from cobre.results._files import (
+    MANIFEST,
+    digest,
+    make_folder,
+    remove,
+    settle,
+    write_bytes,
+    write_json,
+    write_table,
+)
 from cobre.results._manifest import Run, Topology
 from cobre.results._simulation_tables import SIMULATION
 from cobre.results._training_log import TrainingLog
-
-MANIFEST = "_manifest.json"
 
 #: Threads that write: they wait for the disk most of the time.
 _THREADS = 8
@@ -54,6 +62,14 @@ class Writer:
 
     # Training
 
+    @property
+    def training_ended(self) -> bool:
+        """Whether there is no training, or one that has ended as it should."""
+        try:
+            return self._read("training")["status"] in {"complete", "converged"}
+        except OutputError:
+            return not (self._training / MANIFEST).exists()
+
     def begin(self, run: Run) -> None:
         """Say that a training is under way, and what it is about; remove what an earlier run left.
 
@@ -69,7 +85,7 @@ class Writer:
         self._remove_scenarios()  # they are of another policy
         remove(self.folder / "simulation" / MANIFEST)
         make_folder(self.policy_path.parent)
-        write_json(self._training / "metadata.json", manifests.metadata(run, self.folder))
+        write_json(self._training / "metadata.json", manifests.metadata(run))
         self._write_dictionaries(run)
 
     def training(self, log: TrainingLog) -> None:
@@ -146,11 +162,16 @@ class Writer:
     # Failure
 
     def fail(self, reason: str) -> None:
-        """Say that what is under way has failed, and why; the tables so far stay."""
+        """Say that what is under way has failed, and why; the tables so far stay.
+
+        It raises nothing: where no manifest can be written, the old one says that the run has not ended.
+        """
+        failed = {"status": "failed", "completed_at": manifests.now(), "error": reason}
         for part in ("training", "simulation"):
-            if (self.folder / part / MANIFEST).exists() and self._read(part)["status"] == "running":
-                failed = {"status": "failed", "completed_at": manifests.now(), "error": reason}
-                self._write_manifest(part, {**self._read(part), **failed})
+            with suppress(OutputError):
+                manifest = self._read(part)
+                if manifest["status"] == "running":
+                    self._write_manifest(part, {**manifest, **failed})
 
     @property
     def _training(self) -> Path:
@@ -184,7 +205,11 @@ class Writer:
         write_json(self.folder / part / MANIFEST, manifest)
 
     def _read(self, part: str, name: str = MANIFEST) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads((self.folder / part / name).read_text())
+        path = self.folder / part / name
+        try:
+            content: dict[str, Any] = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise OutputError(str(path), "it was changed or removed while the run was under way") from error
         return content
 
 

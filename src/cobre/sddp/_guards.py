@@ -200,6 +200,16 @@ class Guards:
                 int(active[cut]),
                 born,
             )
+        self._judge_value_bound(node, again, where, units)
+
+    def _judge_value_bound(self, node: int, again: Made, where: Where, units: NDArray[np.intp]) -> None:
+        """The value bound is a cut too: the first one, and as a rule not our own."""
+        engine, bound = self._engine, float(self._engine.value_bounds[node])
+        for unit, total in enumerate(again.totals.tolist()):
+            if self._below(node, total, bound):
+                saved = engine.save("value_bound", node, where.arrivals[units[unit]])
+                name = engine.problem.nodes[node].name
+                raise BoundError(where.iteration, name, engine.sign * bound, engine.sign * total, saved)
 
     def _again(self, node: int, states: Floats, *, careful: bool = True) -> Made:
         """Make cuts for some states anew; ``careful`` is from scratch, by the general solver.
@@ -233,8 +243,8 @@ class Guards:
 def _pooled(estimates: Sequence[Estimate]) -> Estimate | None:
     """The sample of the last iterations that have enough trajectories together; None if there are too few.
 
-    >>> _pooled([Estimate(mean=9.0, standard_deviation=1.0, count=200)] * 3)
-    Estimate(mean=9.0, standard_deviation=0.99..., count=400)
+    >>> _pooled([Estimate(mean=9.0, standard_deviation=0.0, count=200)] * 3)
+    Estimate(mean=9.0, standard_deviation=0.0, count=400)
     """
     count, first = 0, len(estimates)
     while count < POOL and first:

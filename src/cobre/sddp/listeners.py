@@ -131,8 +131,8 @@ class ProgressBar(Closing):
     def _figures(self, bound: float, estimate: Estimate) -> str:
         half = f" ± {estimate.half_width():.2g}" if estimate.count > 1 else ""
         # With risk the bound is on another number than the mean.
-        compare = self._risk_neutral and estimate.mean
-        gap = f", gap {abs(estimate.mean - bound) / abs(estimate.mean):.2%}" if compare else ""
+        compare = self._risk_neutral and bound
+        gap = f", gap {abs(estimate.mean - bound) / abs(bound):.2%}" if compare else ""
         return f"bound {bound:.6g}, mean {estimate.mean:.6g}{half}{gap}"
 
     def _print(self, text: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cobre import errors
+from cobre import errors, results
 from cobre.case import Case, load
 from cobre.comm import choose, create_communicator
 from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem
@@ -42,8 +42,9 @@ class CaseLoader:
 
         Raises:
             CaseError: it cannot be used; all that is wrong with it is listed.
+            IOError: there is no such folder.
         """
-        return load(path)
+        return _loaded(path, None)
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,8 @@ def validate(path: StrPath) -> ValidationResult:
     Raises:
         IOError: there is no such folder.
     """
-    if not Path(path).is_dir():
-        raise errors.IOError(os.fspath(path), "there is no such folder; name the one that holds config.json")
     try:
-        return ValidationResult((), load(path).warnings)
+        return ValidationResult((), _loaded(path, None).warnings)
     except CaseError as error:
         return ValidationResult(error.findings, error.warnings)
 
@@ -89,6 +88,7 @@ def train(  # noqa: PLR0913  most of them are for special occasions
     threads: int = 1,
     checkpoint: Checkpoint | StrPath | None = None,
     resume: StrPath | None = None,
+    warm_start: Policy | TrainingResult | StrPath | None = None,
     listeners: Sequence[Listener] = (),
 ) -> TrainingResult:
     """Train a policy for a case. The result has the same bits whatever the backend, workers and threads.
@@ -105,6 +105,7 @@ def train(  # noqa: PLR0913  most of them are for special occasions
         threads: how many solve, on each worker.
         checkpoint: where, and how often, to save the run.
         resume: a checkpoint to go on from, with any number of workers.
+        warm_start: a policy, its file, or a folder of results, whose cuts to begin with.
         listeners: called with each of the engine's events, in this process.
 
     Raises:
@@ -115,15 +116,26 @@ def train(  # noqa: PLR0913  most of them are for special occasions
         BackendError: workers cannot be started so.
     """
     study = Study.of(_loaded(case, config_overrides))
+    mode = study.case.config.policy.mode
+    if mode != "fresh" and resume is None and warm_start is None:
+        words = (
+            f"policy.mode is {mode!r}: give resume or warm_start, or call cobre.run, which knows the folder"
+        )
+        raise InvalidProblem([words])
     with _ranks(backend, num_workers, threads) as where:
-        all_listeners = (*listeners, *_listening(progress_callback, where))
-        result = study.train(checkpoint=checkpoint, resume=resume, listeners=all_listeners, **vars(where))
+        result = study.train(
+            checkpoint=checkpoint,
+            resume=resume,
+            warm_start=None if warm_start is None else _policy(warm_start),
+            listeners=(*listeners, *_listening(progress_callback, where)),
+            **vars(where),
+        )
     return TrainingResult(result)
 
 
 def simulate(  # noqa: PLR0913, PLR0917
     case: Case | StrPath,
-    policy: Policy | StrPath,
+    policy: Policy | TrainingResult | StrPath,
     config_overrides: Mapping[str, Any] | None = None,
     progress_callback: Callback | None = None,
     backend: str = "auto",
@@ -137,7 +149,7 @@ def simulate(  # noqa: PLR0913, PLR0917
 
     Args:
         case: as for `train`.
-        policy: what training gave, or its file.
+        policy: what training gave; or its file, or the folder that a run has written.
         config_overrides: as for `train`: ``{"simulation": {"num_scenarios": 500}}``.
         progress_callback: called now and then, in this process.
         backend: as for `train`.
@@ -153,7 +165,7 @@ def simulate(  # noqa: PLR0913, PLR0917
         WorkerError: a worker failed; its own error is the cause.
     """
     study = Study.of(_loaded(case, config_overrides))
-    known = policy if isinstance(policy, Policy) else Policy.load(os.fspath(policy))
+    known = _policy(policy)
     with _ranks(backend, num_workers, threads) as where:
         runner = Runner(
             study, _output(study.case, output), where, (*listeners, *_listening(progress_callback, where))
@@ -200,7 +212,21 @@ def run(  # noqa: PLR0913
 
 
 def _loaded(case: Case | StrPath, settings: Mapping[str, Any] | None) -> Case:
-    return case.with_settings(settings or {}) if isinstance(case, Case) else load(case, settings)
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InvalidProblem([f"config_overrides is {settings!r}; give a dictionary, as config.json has it"])
+    if isinstance(case, Case):
+        return case.with_settings(settings or {})
+    if not Path(case).is_dir():
+        raise errors.IOError(os.fspath(case), "there is no such folder; name the one that holds config.json")
+    return load(case, settings)
+
+
+def _policy(given: Policy | TrainingResult | StrPath) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    if isinstance(given, TrainingResult):
+        return given.policy
+    return Policy.load(results.read(given).policy_path if Path(given).is_dir() else os.fspath(given))
 
 
 def _output(case: Case, output: StrPath | None) -> Path:
@@ -210,8 +236,7 @@ def _output(case: Case, output: StrPath | None) -> Path:
 @contextmanager
 def _ranks(backend: str, num_workers: int, threads: int) -> Iterator[Where]:
     """Who does the work."""
-    if num_workers < 1:
-        raise InvalidProblem([f"num_workers is {num_workers}; it must be at least 1"])
+    Where(num_workers=num_workers, threads=threads).check_numbers()
     found = choose(os.environ).backend if backend == "auto" else backend
     if num_workers > 1:
         yield Where(None, num_workers, _startable(backend, found), threads)

@@ -93,7 +93,7 @@ class ProgressEvent:
         return None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrainingResult:
     """How training a case ended.
 
@@ -102,6 +102,12 @@ class TrainingResult:
     """
 
     engine: sddp.TrainingResult
+
+    def __repr__(self) -> str:
+        return (
+            f"TrainingResult({self.iterations} iterations, lower bound {self.final_lower_bound:,.2f}, "
+            f"{self.termination_reason})"
+        )
 
     @property
     def policy(self) -> Policy:
@@ -164,7 +170,7 @@ class TrainingResult:
         ]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult:
     """What following a policy cost.
 
@@ -177,6 +183,9 @@ class SimulationResult:
     output_directory: Path
     totals: Floats
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"SimulationResult({self.scenarios} scenarios, mean cost {self.mean_cost:,.2f})"
 
     @property
     def scenarios(self) -> int:
@@ -219,10 +228,8 @@ def training_log(events: Iterable[IterationFinished]) -> TrainingLog:
 
 
 def gap_of(lower: float, upper: float) -> float | None:
-    """Return by how much of the upper figure the lower is below it; None if there is no telling."""
-    if not (math.isfinite(lower) and math.isfinite(upper)) or upper <= 0:
-        return None
-    return (upper - lower) / upper
+    """Return by how much of the lower figure the upper is above it; None if there is no telling."""
+    return (upper - lower) / lower if math.isfinite(upper) and 0 < lower < math.inf else None
 
 
 def rule_name(rule: StoppingRule) -> str:

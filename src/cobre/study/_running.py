@@ -11,7 +11,8 @@ from pathlib import Path
 
 from cobre import results
 from cobre.comm import BackendCommunicator
-from cobre.errors import OutputError, PolicyFileError
+from cobre.comm._launch import require_startable
+from cobre.errors import InvalidProblem, OutputError, PolicyFileError
 from cobre.hydrothermal import Outcomes
 from cobre.results import TrainingLog, Writer
 from cobre.sddp import (
@@ -43,6 +44,28 @@ class Where:
     num_workers: int | None = None
     backend: str = "shm"
     threads: int = 1
+
+    def check(self) -> None:
+        """Refuse what cannot work, before anything is written.
+
+        Raises:
+            InvalidProblem: a number makes no sense.
+            BackendError: ranks cannot be started so.
+        """
+        self.check_numbers()
+        if self.num_workers is not None:
+            require_startable(self.backend, self.num_workers)
+
+    def check_numbers(self) -> None:
+        """Refuse numbers that make no sense.
+
+        Raises:
+            InvalidProblem: one does not.
+        """
+        for name in ("num_workers", "threads"):
+            number = getattr(self, name)
+            if number is not None and (not isinstance(number, int) or number < 1):
+                raise InvalidProblem([f"{name} is {number!r}; it must be a whole number, at least 1"])
 
     @property
     def speaks(self) -> bool:
@@ -115,23 +138,28 @@ class Runner:
         self._log = TrainingLog()
 
     def run(self, *, resume: bool = False) -> RunResult:
-        """Do all that the case asks for.
+        """Do all that the case asks for. What can be refused is refused before anything is written.
 
         Args:
             resume: go on from the last checkpoint in the folder instead of beginning anew.
 
         Raises:
-            PolicyFileError: there is no checkpoint to go on from, or it belongs to another case.
+            PolicyFileError: there is no checkpoint to go on from, or it belongs to another case; or there is
+                one of a run that was not finished, and it is not to be resumed.
             OutputError: something cannot be written.
             SolveError: a linear programme has no solution.
             WorkerError: a worker failed.
         """
         config = self._study.case.config
+        self._where.check()
+        self._study.problem.check()
         resume = resume or config.policy.mode == "resume"
+        start = self._policy_to_begin_with(resume)
+        self._meet()  # nobody changes anything while another may still refuse it
         try:
-            trained = self._train(resume) if config.training.enabled else None
-            policy = trained.policy if trained else Policy.load(self._writer.policy_path)
-            simulated = self.simulate(policy) if config.simulation.enabled else None
+            trained = self._train(resume, start) if config.training.enabled else None
+            policy = start if trained is None else trained.policy
+            simulated = self.simulate(policy) if config.simulation.enabled and policy else None
         except BaseException as error:
             self._note_failure(error)
             raise
@@ -139,28 +167,26 @@ class Runner:
 
     def simulate(self, policy: Policy) -> SimulationResult:
         """Follow a policy, and write the tables of it."""
-        study, writer = self._study, self._writer
-        if self._where.speaks:
+        study, writer, write = self._study, self._writer, self._study.case.config.exports.simulation
+        self._where.check()
+        if self._where.speaks and write:
             writer.begin_simulation(study.scenarios, self._where.topology)
         self._meet()
         begun = time.monotonic()
-        write = study.case.config.exports.simulation
         recorder = TableRecorder(writer, study) if write else _forget
         totals = study.follow(policy, recorder, listeners=self._listeners, **vars(self._where))
         if self._where.speaks and write:
             writer.finish_simulation()
         return SimulationResult(self.folder, totals, time.monotonic() - begun)
 
-    def _train(self, resume: bool) -> TrainingResult:
-        start = self._warm_start(resume)
+    def _train(self, resume: bool, start: Policy | None) -> TrainingResult:
         if self._where.speaks:
             self._writer.begin(self._described())
             if not resume and start is None:
                 for stale in (self.checkpoint_path, self._writer.policy_path):
                     stale.unlink(missing_ok=True)
         self._meet()
-        if resume:
-            self._log = training_log(saved_log(self.checkpoint_path))
+        self._log = training_log(saved_log(self.checkpoint_path) if resume else ())
         result = self._study.train(
             checkpoint=self._checkpoint(),
             resume=self.checkpoint_path if resume else None,
@@ -175,19 +201,55 @@ class Runner:
             self._writer.finish(training_log(result.log), trained.termination_reason, converged=converged)
         return trained
 
+    def _policy_to_begin_with(self, resume: bool) -> Policy | None:
+        """The policy that is built upon, or simulated; None if training begins anew or is resumed."""
+        config = self._study.case.config
+        if not config.training.enabled:
+            return self._known_policy("training.enabled is false")
+        if resume:
+            self._require_checkpoint()
+            return None
+        self._refuse_to_lose_a_run()
+        if config.policy.mode == "warm_start":
+            return self._known_policy("policy.mode is 'warm_start'")
+        return None
+
+    def _known_policy(self, reason: str) -> Policy:
+        path = self._writer.policy_path
+        if not path.exists():
+            raise PolicyFileError(str(path), f"there is no such file, and config.json needs it: {reason}")
+        policy = Policy.load(path)
+        if words := policy.fits(self._study.problem):
+            raise PolicyFileError(str(path), words)
+        return policy
+
+    def _require_checkpoint(self) -> None:
+        if not self.checkpoint_path.exists():
+            reason = "there is no such checkpoint to go on from; run without resuming"
+            raise PolicyFileError(str(self.checkpoint_path), reason)
+        if not self._is_of_this_problem(self.checkpoint_path):
+            reason = "it is of another problem: something in the case has changed; run without resuming"
+            raise PolicyFileError(str(self.checkpoint_path), reason)
+
+    def _refuse_to_lose_a_run(self) -> None:
+        """A run that was interrupted can be gone on with; who begins anew should know."""
+        path = self.checkpoint_path
+        if self._writer.training_ended or not path.exists() or not self._is_of_this_problem(path):
+            return
+        count = Policy.load(path).iterations
+        reason = (
+            f"it has {count} iterations of a run that was not finished; go on with it (cobre run --resume), "
+            "remove the file to begin anew, or choose another output folder"
+        )
+        raise PolicyFileError(str(path), reason)
+
+    def _is_of_this_problem(self, path: Path) -> bool:
+        return Policy.load(path).fingerprint == self._study.problem.fingerprint
+
     def _meet(self) -> None:
         """Wait until rank 0 has made the folders and removed what was there before."""
         if self._where.comm is not None:
             self._where.comm.barrier()
-
-    def _warm_start(self, resume: bool) -> Policy | None:
-        """The policy to begin with; checked before anything is written."""
-        if resume and not self.checkpoint_path.exists():
-            reason = "there is no such checkpoint to go on from; run without resuming"
-            raise PolicyFileError(str(self.checkpoint_path), reason)
-        if resume or self._study.case.config.policy.mode != "warm_start":
-            return None
-        return Policy.load(self._writer.policy_path)
 
     def _checkpoint(self) -> Checkpoint | None:
         asked = self._study.case.config.policy.checkpointing
@@ -205,9 +267,10 @@ class Runner:
     def _note_failure(self, error: BaseException) -> None:
         if self._where.speaks:
             reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            self._writer.fail(f"{type(error).__name__}: {reason}")
             with suppress(OutputError):  # a full disk is what has failed, perhaps
-                self._writer.fail(f"{type(error).__name__}: {reason}")
-                self._writer.training(self._log)
+                if self._log.iterations:
+                    self._writer.training(self._log)
 
     def _described(self) -> results.Run:
         case = self._study.case

@@ -9,6 +9,7 @@ from typing import Any
 
 from cobre import sddp
 from cobre.case import Case, load
+from cobre.errors import CaseError, Finding
 from cobre.hydrothermal import problem_of, risk_of
 from cobre.lp._program import Floats
 from cobre.sddp import MultistageProblem, Policy, Recorder, RiskMeasure, StoppingRule
@@ -45,11 +46,21 @@ class Study:
 
     @classmethod
     def of(cls, case: Case) -> Study:
-        """Make a study of a case."""
+        """Make a study of a case.
+
+        Raises:
+            CaseError: inflows with a memory were to be truncated, which would depend on the state.
+        """
         training = case.config.training
+        try:
+            problem = problem_of(case.system, noise_of(case))
+        except NotImplementedError as error:
+            field, method = "modeling.inflow_non_negativity.method", case.system.negative_inflows
+            finding = Finding("unsupported", "config.json", "", field, method, str(error))
+            raise CaseError([finding], str(case.folder), case.warnings) from error
         return cls(
             case,
-            problem_of(case.system, noise_of(case)),
+            problem,
             risk_of(case.system),
             stop_of(training),
             {

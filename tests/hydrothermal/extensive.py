@@ -1,0 +1,336 @@
+"""The whole scenario tree of a hydrothermal system as one linear programme: slow, simple, independent.
+
+It reads the system and the noise, and shares nothing with what it checks: the equations are written again
+from the specification (lp-formulation and equipment-formulations). Inflows are numbers here, not columns: a
+node of the tree knows its whole past. Plants that are absent or being filled are not modelled.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+
+from cobre.case import NoiseEntity
+from cobre.system import GenericConstraint, Hydro, Stage, System
+
+INF = highspy.kHighsInf
+#: A linear expression: column → coefficient, and a number under None.
+Linear = dict[int | None, float]
+#: Noise by entity.
+Noise = Mapping[NoiseEntity, float]
+
+
+def optimal_value(
+    system: System, entities: Sequence[NoiseEntity], openings: Mapping[int, np.ndarray]
+) -> float:
+    """Return the least expected cost. ``openings`` has, by stage id, a row for each realisation."""
+    if any(phase != "operating" for hydro in system.hydros for phase in hydro.phases):
+        raise NotImplementedError("plants that come or go")
+    tree = Tree()
+    volumes: dict[int, Linear] = {hydro.id: {None: hydro.initial_hm3} for hydro in system.hydros}
+    past = {hydro.id: list(hydro.inflow.past_m3s) for hydro in system.hydros}
+
+    def grow(t: int, weight: float, volumes: dict[int, Linear], past: dict[int, list[float]]) -> None:
+        if t == len(system.stages):
+            return
+        stage = system.stages[t]
+        rows = openings[stage.id]
+        for row in rows:
+            node = Node(tree, system, t, weight / len(rows), dict(zip(entities, row, strict=True)), past)
+            after = node.build(volumes)
+            known = {hydro: [inflow, *past[hydro]] for hydro, inflow in node.inflows.items()}
+            grow(t + 1, weight / len(rows) * stage.discount, after, known)
+
+    grow(0, 1.0, volumes, past)
+    return tree.solve()
+
+
+class Tree:
+    """Columns and rows."""
+
+    def __init__(self) -> None:
+        self.costs: list[float] = []
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.rows: list[tuple[float, float, Linear]] = []
+
+    def column(self, cost: float = 0.0, lower: float = 0.0, upper: float = INF) -> Linear:
+        self.costs.append(float(cost))
+        self.lower.append(float(lower))
+        self.upper.append(float(upper))
+        return {len(self.costs) - 1: 1.0}
+
+    def between(self, lower: float, terms: Linear, upper: float) -> None:
+        constant = terms.get(None, 0.0)
+        entries = {column: value for column, value in terms.items() if column is not None and value != 0}
+        self.rows.append((lower - constant, upper - constant, entries))
+
+    def solve(self) -> float:
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(self.costs), len(self.rows)
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = map(np.array, (self.costs, self.lower, self.upper))
+        lp.row_lower_ = np.array([low for low, _, _ in self.rows])
+        lp.row_upper_ = np.array([high for _, high, _ in self.rows])
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = np.cumsum([0, *(len(terms) for _, _, terms in self.rows)]).astype(np.int32)
+        lp.a_matrix_.index_ = np.array([column for _, _, terms in self.rows for column in terms], np.int32)
+        lp.a_matrix_.value_ = np.array([value for _, _, terms in self.rows for value in terms.values()])
+        highs = highspy.Highs()
+        highs.silent()
+        for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            highs.setOptionValue(option, 1e-9)
+        highs.passModel(lp)
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise AssertionError(f"the scenario tree ended with {highs.getModelStatus()}")
+        return float(highs.getInfo().objective_function_value)
+
+
+def total(*terms: tuple[float, Linear]) -> Linear:
+    """The sum of factors times expressions."""
+    result: Linear = defaultdict(float)
+    for factor, linear in terms:
+        for column, value in linear.items():
+            result[column] += factor * value
+    return result
+
+
+@dataclass
+class Node:
+    """One realisation of a stage, after one past."""
+
+    tree: Tree
+    system: System
+    t: int
+    weight: float
+    noise: Noise
+    past: Mapping[int, list[float]]
+
+    def __post_init__(self) -> None:
+        #: What a variable is: by kind, entity and block, or None for the stage.
+        self.value: dict[tuple[str, int, int | None], Linear] = {}
+        self.stage: Stage = self.system.stages[self.t]
+        self.hours = [block.hours for block in self.stage.blocks]
+        self.blocks = range(len(self.hours))
+        self.inflows = {hydro.id: self.inflow(hydro) for hydro in self.system.hydros}
+
+    def inflow(self, hydro: Hydro) -> float:
+        """By the autoregressive model; made 0 where negative ones are truncated."""
+        model, noise = hydro.inflow, self.noise[NoiseEntity("inflow", hydro.id)]
+        lags = zip(model.coefficients[self.t], self.past[hydro.id], strict=False)
+        value = model.base_m3s[self.t] + sum(psi * a for psi, a in lags) + model.scale_m3s[self.t] * noise
+        return max(float(value), 0.0) if "truncation" in self.system.negative_inflows else float(value)
+
+    def new(
+        self, cost: float = 0.0, lower: float = 0.0, upper: float = INF, hours: float | None = None
+    ) -> Linear:
+        """A column whose cost is per hour if hours are given."""
+        return self.tree.column(self.weight * cost * (1.0 if hours is None else hours), lower, upper)
+
+    def soft(self, least: float, terms: Linear, most: float, cost: float, hours: float | None = None) -> None:
+        """A row that may be missed at a cost, by its own column on each side."""
+        slacks: list[tuple[float, Linear]] = []
+        if np.isfinite(least):
+            slacks.append((1.0, self.new(cost, hours=hours)))
+        if np.isfinite(most):
+            slacks.append((-1.0, self.new(cost, hours=hours)))
+        self.tree.between(least, total((1.0, terms), *slacks), most)
+
+    def build(self, volumes: Mapping[int, Linear]) -> dict[int, Linear]:
+        """Add all of it; return the volumes after the stage."""
+        self.add_flows()
+        after = {hydro.id: self.add_reservoir(hydro, volumes[hydro.id]) for hydro in self.system.hydros}
+        for hydro in self.system.hydros:
+            self.add_turbine_limits(hydro)
+        self.add_trade()
+        self.add_balances()
+        for constraint in self.system.constraints:
+            self.add_constraint(constraint)
+        return after
+
+    def add_flows(self) -> None:
+        """What is turbined, spilled, diverted and pumped, in m³/s."""
+        t = self.t
+        for k in self.blocks:
+            for hydro in self.system.hydros:
+                costs, planes = hydro.penalties, hydro.planes[t]
+                turbined = self.new(
+                    0.0 if planes is None else costs.turbined[t],
+                    upper=hydro.max_turbined_m3s[t],
+                    hours=self.hours[k],
+                )
+                spilled = self.new(costs.spillage[t], hours=self.hours[k])
+                most = hydro.max_diversion_m3s[t] if hydro.diversion is not None else 0.0
+                diverted = self.new(costs.diversion[t], upper=most, hours=self.hours[k])
+                power = total((hydro.mw_per_m3s[t], turbined)) if planes is None else self.new()
+                self.tree.between(-INF, power, hydro.max_generation_mw[t])
+                self.value["hydro_turbined", hydro.id, k] = turbined
+                self.value["hydro_spillage", hydro.id, k] = spilled
+                self.value["hydro_diversion", hydro.id, k] = diverted
+                self.value["hydro_outflow", hydro.id, k] = total((1.0, turbined), (1.0, spilled))
+                self.value["hydro_generation", hydro.id, k] = power
+            for station in self.system.pumping:
+                pumped = self.new(0.0, station.min_m3s[t], station.max_m3s[t])
+                self.value["pumping_flow", station.id, k] = pumped
+                self.value["pumping_power", station.id, k] = total((station.mw_per_m3s, pumped))
+
+    def arriving(self, hydro: Hydro, k: int) -> Iterator[tuple[float, Linear]]:
+        """What the releases of all plants and the pumps do to a reservoir."""
+        for other in self.system.hydros:
+            outflow = self.value["hydro_outflow", other.id, k]
+            diverted = self.value["hydro_diversion", other.id, k]
+            ways = ((outflow, other.downstream), (diverted, other.diversion))
+            for flow, target in ways:
+                if other.id == hydro.id:
+                    yield -1.0, flow
+                if target == hydro.id:
+                    yield 1.0, flow
+        for station in self.system.pumping:
+            pumped = self.value["pumping_flow", station.id, k]
+            if station.source_hydro == hydro.id:
+                yield -1.0, pumped
+            if station.target_hydro == hydro.id:
+                yield 1.0, pumped
+
+    def add_reservoir(self, hydro: Hydro, before: Linear) -> Linear:
+        """The balance of water: for the stage, or block after block."""
+        t, costs, everything = self.t, hydro.penalties, sum(self.hours)
+        withdrawn: Linear = {None: hydro.withdrawal_m3s[t]}
+        if hydro.withdrawal_m3s[t] != 0:
+            below = self.new(costs.withdrawal_below[t], hours=everything)
+            above = self.new(costs.withdrawal_above[t], hours=everything)
+            withdrawn = total((1.0, withdrawn), (-1.0, below), (1.0, above))
+        evaporated = self.new() if hydro.evaporation else {None: 0.0}
+        added: Linear = {None: 0.0}
+        if "penalty" in self.system.negative_inflows:
+            added = self.new(costs.negative_inflow[t], hours=everything)
+        steady = total(
+            (1.0, {None: self.inflows[hydro.id]}), (1.0, added), (-1.0, withdrawn), (-1.0, evaporated)
+        )
+        periods = [[k] for k in self.blocks] if self.stage.chronological else [list(self.blocks)]
+        volume = before
+        for period in periods:
+            after = self.new(upper=hydro.max_storage_hm3[t])
+            self.soft(hydro.min_storage_hm3[t], after, INF, costs.storage_below_per_hm3[t])
+            gained = [
+                (0.0036 * self.hours[k] * factor, flow)
+                for k in period
+                for factor, flow in (*self.arriving(hydro, k), (1.0, steady))
+            ]
+            self.tree.between(0.0, total((1.0, volume), (-1.0, after), *gained), 0.0)
+            for k in period:
+                self.add_planes(hydro, k, volume, after)
+            volume = after
+        if hydro.evaporation:
+            mean = total((0.5, before), (0.5, volume))
+            law = total((1.0, evaporated), (-hydro.evaporation.slope_m3s_per_hm3[t], mean))
+            below = self.new(costs.evaporation_below[t], hours=everything)
+            above = self.new(costs.evaporation_above[t], hours=everything)
+            law, should = total((1.0, law), (1.0, below), (-1.0, above)), hydro.evaporation.constant_m3s[t]
+            self.tree.between(should, law, should)
+        self.value["hydro_storage", hydro.id, None] = volume
+        self.value["hydro_evaporation", hydro.id, None] = evaporated
+        self.value["hydro_withdrawal", hydro.id, None] = withdrawn
+        return volume
+
+    def add_planes(self, hydro: Hydro, k: int, before: Linear, after: Linear) -> None:
+        planes = hydro.planes[self.t]
+        if planes is None:
+            return
+        for m, constant in enumerate(planes.constant_mw):
+            below = total(
+                (1.0, self.value["hydro_generation", hydro.id, k]),
+                (-planes.mw_per_hm3[m] / 2, before),
+                (-planes.mw_per_hm3[m] / 2, after),
+                (-planes.mw_per_m3s_turbined[m], self.value["hydro_turbined", hydro.id, k]),
+                (-planes.mw_per_m3s_spilled[m], self.value["hydro_spillage", hydro.id, k]),
+            )
+            self.tree.between(-INF, below, constant)
+
+    def add_turbine_limits(self, hydro: Hydro) -> None:
+        t, costs = self.t, hydro.penalties
+        for k, hours in enumerate(self.hours):
+            outflow = self.value["hydro_outflow", hydro.id, k]
+            turbined, power = (
+                self.value[kind, hydro.id, k] for kind in ("hydro_turbined", "hydro_generation")
+            )
+            self.soft(hydro.min_outflow_m3s[t], outflow, INF, costs.outflow_below[t], hours)
+            if np.isfinite(hydro.max_outflow_m3s[t]):
+                self.soft(-INF, outflow, hydro.max_outflow_m3s[t], costs.outflow_above[t], hours)
+            self.soft(hydro.min_turbined_m3s[t], turbined, INF, costs.turbined_below[t], hours)
+            self.soft(hydro.min_generation_mw[t], power, INF, costs.generation_below_per_mwh[t], hours)
+
+    def add_trade(self) -> None:
+        """Thermal plants, sources, contracts and lines, in MW."""
+        t, value = self.t, self.value
+        for k, hours in enumerate(self.hours):
+            for plant in self.system.thermals:
+                low, high, cost = (each[t][k] for each in (plant.min_mw, plant.max_mw, plant.cost_per_mwh))
+                value["thermal_generation", plant.id, k] = self.new(cost, low, high, hours)
+            for source in self.system.sources:
+                noise = self.noise.get(NoiseEntity("ncs", source.id), 0.0)
+                share = min(max(source.mean[t] + source.std[t] * noise, 0.0), 1.0)
+                most = source.max_generation_mw[t] * share * source.factors[t][k]
+                used = self.new(-source.curtailment_cost_per_mwh[t], 0.0, most, hours)
+                value["non_controllable_generation", source.id, k] = used
+                value["non_controllable_curtailment", source.id, k] = total((1.0, {None: most}), (-1.0, used))
+            for contract in self.system.contracts:
+                kind = "contract_import" if contract.imports else "contract_export"
+                value[kind, contract.id, k] = self.new(
+                    contract.price_per_mwh[t], contract.min_mw[t], contract.max_mw[t], hours
+                )
+            for line in self.system.lines:
+                cost = line.exchange_cost_per_mwh[t]
+                direct = self.new(cost, 0.0, line.direct_mw[t][k], hours)
+                reverse = self.new(cost, 0.0, line.reverse_mw[t][k], hours)
+                value["line_direct", line.id, k], value["line_reverse", line.id, k] = direct, reverse
+                value["line_exchange", line.id, k] = total((1.0, direct), (-1.0, reverse))
+
+    def add_balances(self) -> None:
+        t, system, value = self.t, self.system, self.value
+        for k, hours in enumerate(self.hours):
+            for bus in system.buses:
+                segments = [self.new(s.cost_per_mwh, 0.0, s.depth_mw, hours) for s in bus.deficit]
+                value["bus_deficit", bus.id, k] = total(*((1.0, segment) for segment in segments))
+                value["bus_excess", bus.id, k] = self.new(bus.excess_cost_per_mwh[t], hours=hours)
+                made: list[tuple[float, Linear]] = [
+                    (1.0, value["bus_deficit", bus.id, k]),
+                    (-1.0, value["bus_excess", bus.id, k]),
+                ]
+                for kind, sign, entities in (
+                    ("hydro_generation", 1.0, system.hydros),
+                    ("thermal_generation", 1.0, system.thermals),
+                    ("non_controllable_generation", 1.0, system.sources),
+                    ("contract_import", 1.0, [one for one in system.contracts if one.imports]),
+                    ("contract_export", -1.0, [one for one in system.contracts if not one.imports]),
+                    ("pumping_power", -1.0, system.pumping),
+                ):
+                    made += [(sign, value[kind, one.id, k]) for one in entities if one.bus == bus.id]
+                for line in system.lines:
+                    direct, reverse = value["line_direct", line.id, k], value["line_reverse", line.id, k]
+                    if line.source_bus == bus.id:
+                        made += [(-1.0, direct), (line.efficiency, reverse)]
+                    if line.target_bus == bus.id:
+                        made += [(line.efficiency, direct), (-1.0, reverse)]
+                noise = self.noise.get(NoiseEntity("load", bus.id))
+                load = bus.load_mean_mw[t] + bus.load_std_mw[t] * (noise or 0.0)
+                demand = (load if noise is None else max(load, 0.0)) * bus.load_factors[t][k]
+                self.tree.between(demand, total(*made), demand)
+
+    def add_constraint(self, constraint: GenericConstraint) -> None:
+        by_stage = ("hydro_storage", "hydro_evaporation", "hydro_withdrawal")
+        for k, bound in enumerate(constraint.bounds[self.t]):
+            if np.isnan(bound):
+                continue
+            terms = []
+            for term in constraint.terms:
+                block = None if term.variable in by_stage else k if term.block is None else term.block
+                terms.append((term.coefficient, self.value[term.variable, term.entity, block]))
+            least = -INF if constraint.sense == "<=" else bound
+            most = INF if constraint.sense == ">=" else bound
+            if constraint.slack_cost is None:
+                self.tree.between(least, total(*terms), most)
+            else:
+                self.soft(least, total(*terms), most, constraint.slack_cost, self.hours[k])

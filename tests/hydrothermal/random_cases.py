@@ -1,0 +1,404 @@
+"""Small random cases, as the files of a folder: a little of everything, and always feasible.
+
+Where water could run out, because something is pumped or inflows may be negative, as those with lags may,
+negative inflows are penalised; where it cannot, they need not be.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+Files = dict[str, Any]
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+def number(low: float, high: float) -> st.SearchStrategy[float]:
+    """Numbers on a grid of 20: they shrink well, and leave no solver in doubt."""
+    return st.integers(0, 20).map(lambda i: round(low + (high - low) * i / 20, 6))
+
+
+def maybe(strategy: st.SearchStrategy[Any], otherwise: Any) -> st.SearchStrategy[Any]:
+    return st.one_of(st.just(otherwise), strategy)
+
+
+def ids(draw: Draw, least: int, most: int) -> list[int]:
+    """Ids in any order and with gaps."""
+    return draw(st.lists(st.integers(0, 9), min_size=least, max_size=most, unique=True))
+
+
+class Drawn:
+    """A case as it is drawn."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        self.stages = draw(st.integers(1, 4))
+        self.openings = [draw(st.integers(1, 3 if self.stages < 4 else 2)) for _ in range(self.stages)]
+        self.blocks = [draw(st.integers(1, 3)) for _ in range(self.stages)]
+        self.buses = ids(draw, 1, 3)
+        self.hydros = ids(draw, 0, 3)
+        self.lags = bool(self.hydros) and draw(st.booleans())
+        self.files: Files = {}
+
+    def one(self, low: float, high: float) -> float:
+        return self.draw(number(low, high))
+
+    def limits(self, unit: str, least: float, more: float) -> dict[str, float]:
+        """A lower bound, 0 as a rule, and an upper one."""
+        low = self.draw(maybe(number(0, least), 0.0))
+        return {f"min_{unit}": low, f"max_{unit}": low + self.one(0, more)}
+
+    def bus(self) -> int:
+        return self.draw(st.sampled_from(self.buses))
+
+    def rows(self, names: str, rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+        return {name: [row[i] for row in rows] for i, name in enumerate(names.split())}
+
+    def each_stage(self) -> range:
+        return range(self.stages)
+
+
+def penalties(case: Drawn) -> None:
+    first = case.one(200, 400)
+    case.files["penalties.json"] = {
+        "bus": {
+            "deficit_segments": [
+                {"depth_mw": case.one(5, 25), "cost": first},
+                {"depth_mw": None, "cost": first + case.one(50, 500)},
+            ],
+            "excess_cost": case.one(0.1, 3),
+        },
+        "line": {"exchange_cost": case.one(0.1, 2)},
+        "hydro": {
+            name: case.one(low, high)
+            for name, low, high in (
+                ("spillage_cost", 0.1, 2),
+                ("fpha_turbined_cost", 2.1, 3),
+                ("diversion_cost", 0.1, 2),
+                ("storage_violation_below_cost", 100, 9000),
+                ("filling_target_violation_cost", 100, 9000),
+                ("turbined_violation_below_cost", 5, 90),
+                ("outflow_violation_below_cost", 5, 90),
+                ("outflow_violation_above_cost", 5, 90),
+                ("generation_violation_below_cost", 5, 90),
+                ("evaporation_violation_cost", 100, 900),
+                ("water_withdrawal_violation_cost", 5, 900),
+            )
+        },
+        "non_controllable_source": {"curtailment_cost": case.one(0.1, 2)},
+    }
+
+
+def time(case: Drawn) -> None:
+    modes = st.sampled_from(["parallel", "chronological"])
+    case.files["stages.json"] = {
+        "policy_graph": {
+            "type": "finite_horizon",
+            "annual_discount_rate": case.draw(maybe(number(0, 0.5), 0.0)),
+            "transitions": [
+                {"source_id": t, "target_id": t + 1, "probability": 1.0} for t in range(case.stages - 1)
+            ],
+        },
+        "pre_study_stages": [
+            {"id": -2, "start_date": "2023-11-01", "end_date": "2023-12-01", "season_id": 10},
+            {"id": -1, "start_date": "2023-12-01", "end_date": "2024-01-01", "season_id": 11},
+        ],
+        "stages": [
+            {
+                "id": t,
+                "start_date": f"2024-{t + 1:02}-01",
+                "end_date": f"2024-{t + 2:02}-01",
+                "season_id": t,
+                "block_mode": case.draw(modes),
+                "blocks": [
+                    {"id": k, "name": str(k), "hours": case.one(100, 300)} for k in range(case.blocks[t])
+                ],
+                "num_scenarios": case.openings[t],
+                "state_variables": {"storage": True, "inflow_lags": True},
+            }
+            for t in case.each_stage()
+        ],
+    }
+
+
+def power(case: Drawn) -> None:
+    one, bus = case.one, case.bus
+    case.files["system/buses.json"] = {"buses": [{"id": i, "name": f"bus {i}"} for i in case.buses]}
+    pairs = [(a, b) for a in case.buses for b in case.buses if a != b]
+    lines = []
+    for i in ids(case.draw, 0, 2) if pairs else ():
+        source, target = case.draw(st.sampled_from(pairs))
+        lines.append(
+            {
+                "id": i,
+                "name": f"line {i}",
+                "source_bus_id": source,
+                "target_bus_id": target,
+                "capacity": {"direct_mw": one(0, 40), "reverse_mw": one(0, 40)},
+                "losses_percent": case.draw(maybe(number(0, 20), 0.0)),
+            }
+        )
+    case.files["system/lines.json"] = {"lines": lines}
+    case.files["system/thermals.json"] = {
+        "thermals": [
+            {
+                "id": i,
+                "name": f"thermal {i}",
+                "bus_id": bus(),
+                "cost_per_mwh": one(5, 150),
+                "generation": case.limits("mw", 10, 50),
+            }
+            for i in ids(case.draw, 0, 3)
+        ]
+    }
+    case.files["system/energy_contracts.json"] = {
+        "contracts": [
+            {
+                "id": i,
+                "name": f"contract {i}",
+                "bus_id": bus(),
+                "type": (kind := case.draw(st.sampled_from(["import", "export"]))),
+                "price_per_mwh": one(5, 150) * (1 if kind == "import" else -0.5),
+                "limits": case.limits("mw", 5, 20),
+            }
+            for i in ids(case.draw, 0, 2)
+        ]
+    }
+    if lines and case.draw(st.booleans()):
+        case.files["constraints/exchange_factors.json"] = {
+            "exchange_factors": [
+                {
+                    "line_id": lines[0]["id"],
+                    "stage_id": 0,
+                    "block_factors": [
+                        {"block_id": 0, "direct_factor": one(0, 1), "reverse_factor": one(0, 1.5)}
+                    ],
+                }
+            ]
+        }
+
+
+def sources(case: Drawn) -> list[int]:
+    """Sources; those with statistics have noise, even where it does nothing."""
+    there = ids(case.draw, 0, 2)
+    case.files["system/non_controllable_sources.json"] = {
+        "non_controllable_sources": [
+            {"id": i, "name": f"source {i}", "bus_id": case.bus(), "max_generation_mw": case.one(0, 40)}
+            for i in there
+        ]
+    }
+    random = [i for i in there if case.draw(st.booleans())]
+    if random:
+        stds = {i: case.draw(maybe(number(0.05, 0.5), 0.0)) for i in random}
+        case.files["scenarios/non_controllable_stats.parquet"] = case.rows(
+            "ncs_id stage_id mean std",
+            [(i, t, case.one(0, 1), stds[i]) for i in random for t in case.each_stage()],
+        )
+    if there and case.draw(st.booleans()):
+        factor = {"block_id": 0, "factor": case.one(0, 1.5)}
+        case.files["scenarios/non_controllable_factors.json"] = {
+            "non_controllable_factors": [{"ncs_id": there[-1], "stage_id": 0, "block_factors": [factor]}]
+        }
+    return sorted(random)
+
+
+def loads(case: Drawn) -> list[int]:
+    """Loads; buses with a standard deviation have noise."""
+    random = {bus: case.draw(maybe(number(1, 30), 0.0)) for bus in case.buses}
+    case.files["scenarios/load_seasonal_stats.parquet"] = case.rows(
+        "bus_id stage_id mean_mw std_mw",
+        [(bus, t, case.one(0, 80), random[bus]) for bus in case.buses for t in case.each_stage()],
+    )
+    if case.draw(st.booleans()):
+        factor = {"block_id": 0, "factor": case.one(0.2, 1.5)}
+        case.files["scenarios/load_factors.json"] = {
+            "load_factors": [{"bus_id": case.bus(), "stage_id": 0, "block_factors": [factor]}]
+        }
+    return sorted(bus for bus, std in random.items() if std > 0)
+
+
+def plant(case: Drawn, place: int) -> dict[str, Any]:
+    """A plant; water runs to those later in the list."""
+    one, draw = case.one, case.draw
+    below = case.hydros[place + 1 :]
+    least = draw(maybe(number(0, 15), 0.0))
+    most = least + draw(maybe(number(0, 60), 0.0))
+    made: dict[str, Any] = {
+        "id": case.hydros[place],
+        "name": f"hydro {case.hydros[place]}",
+        "bus_id": case.bus(),
+        "downstream_id": draw(st.sampled_from([None, *below])),
+        "reservoir": {"min_storage_hm3": least, "max_storage_hm3": most},
+        "outflow": {
+            "min_outflow_m3s": (low := draw(maybe(number(0, 20), 0.0))),
+            "max_outflow_m3s": draw(maybe(number(0, 40).map(lambda more: low + more), None)),
+        },
+        "generation": {
+            "model": "constant_productivity",
+            "productivity_mw_per_m3s": one(0.2, 1.5),
+            "min_turbined_m3s": (low := draw(maybe(number(0, 10), 0.0))),
+            "max_turbined_m3s": low + one(0, 50),
+            "min_generation_mw": (low := draw(maybe(number(0, 10), 0.0))),
+            "max_generation_mw": low + one(0, 60),
+        },
+    }
+    if below and draw(st.booleans()):
+        made["diversion"] = {"downstream_id": draw(st.sampled_from(below)), "max_flow_m3s": one(0, 10)}
+    if most > least and draw(st.booleans()):
+        made["evaporation"] = {"coefficients_mm": [one(0, 200) for _ in range(12)]}
+    return made
+
+
+def water(case: Drawn) -> None:
+    one, draw, stages = case.one, case.draw, case.each_stage()
+    plants = [plant(case, place) for place in range(len(case.hydros))]
+    case.files["system/hydros.json"] = {"hydros": plants}
+    evaporating = [made["id"] for made in plants if "evaporation" in made]
+    if evaporating:
+        case.files["system/hydro_geometry.parquet"] = case.rows(
+            "hydro_id volume_hm3 height_m area_km2",
+            [
+                (i, volume, 10.0 + volume, area)
+                for i in evaporating
+                for volume, area in ((0.0, one(0, 2)), (30.0, one(3, 6)), (80.0, one(7, 9)))
+            ],
+        )
+    initial = [
+        {"hydro_id": made["id"], "value_hm3": draw(st.sampled_from(list(made["reservoir"].values())))}
+        for made in plants
+    ]
+    case.files["initial_conditions.json"] = {
+        "storage": initial,
+        "filling_storage": [],
+        "past_inflows": [{"hydro_id": i, "values_m3s": [one(5, 30), one(5, 30)]} for i in case.hydros]
+        if case.lags
+        else [],
+    }
+    withdrawn = [(i, t, one(0, 8)) for i in case.hydros for t in stages if draw(st.booleans())]
+    if withdrawn:
+        case.files["constraints/hydro_bounds.parquet"] = case.rows(
+            "hydro_id stage_id water_withdrawal_m3s", withdrawn
+        )
+    pairs = [(a, b) for a in case.hydros for b in case.hydros if a != b]
+    case.files["system/pumping_stations.json"] = {
+        "pumping_stations": [
+            {
+                "id": i,
+                "name": f"pump {i}",
+                "bus_id": case.bus(),
+                "source_hydro_id": (pair := draw(st.sampled_from(pairs)))[0],
+                "destination_hydro_id": pair[1],
+                "consumption_mw_per_m3s": one(0.1, 2),
+                "flow": case.limits("m3s", 3, 8),
+            }
+            for i in (ids(draw, 0, 2) if pairs else ())
+        ]
+    }
+
+
+def inflows(case: Drawn, steady: bool) -> None:
+    """Inflows; ``steady`` ones are never negative."""
+    one, hydros, stages = case.one, case.hydros, range(-2, case.stages)
+    if not hydros:
+        return
+    means = {(i, t): one(5, 30) for i in hydros for t in stages}
+    share = {i: case.one(0.05, 0.2 if steady else 0.9) for i in hydros}
+    case.files["scenarios/inflow_seasonal_stats.parquet"] = case.rows(
+        "hydro_id stage_id mean_m3s std_m3s",
+        [(i, t, means[i, t], round(share[i] * means[i, t], 6)) for i in hydros for t in stages],
+    )
+    if case.lags:
+        orders = {i: case.draw(st.integers(1, 2)) for i in hydros}
+        case.files["scenarios/inflow_ar_coefficients.parquet"] = case.rows(
+            "hydro_id stage_id lag coefficient residual_std_ratio",
+            [
+                (i, t, lag, one(-0.3, 0.5), 0.9)
+                for i in hydros
+                for t in case.each_stage()
+                for lag in range(1, orders[i] + 1)
+            ],
+        )
+
+
+def constraint(case: Drawn) -> None:
+    """A constraint with a slack on some of all that can be constrained."""
+    owners = {
+        "hydro_withdrawal hydro_storage hydro_turbined hydro_spillage hydro_outflow hydro_generation": (
+            "hydros",
+            "hydros",
+        ),
+        "thermal_generation": ("thermals", "thermals"),
+        "line_direct line_exchange": ("lines", "lines"),
+        "bus_deficit bus_excess": ("buses", "buses"),
+        "pumping_flow pumping_power": ("pumping_stations", "pumping_stations"),
+        "non_controllable_generation non_controllable_curtailment": (
+            "non_controllable_sources",
+            "non_controllable_sources",
+        ),
+    }
+    terms = []
+    for variables, (file, key) in owners.items():
+        for entity in case.files[f"system/{file}.json"][key]:
+            if case.draw(st.booleans()):
+                variable = case.draw(st.sampled_from(variables.split()))
+                terms.append(f"{case.one(0.2, 2)} * {variable}({entity['id']})")
+    if not terms:
+        return
+    case.files["constraints/generic_constraints.json"] = {
+        "constraints": [
+            {
+                "id": 3,
+                "name": "constraint",
+                "expression": " + ".join(terms),
+                "sense": case.draw(st.sampled_from(["<=", ">=", "=="])),
+                "slack": {"enabled": True, "penalty": case.one(1, 100)},
+            }
+        ]
+    }
+    case.files["constraints/generic_constraint_bounds.parquet"] = case.rows(
+        "constraint_id stage_id block_id bound",
+        [(3, t, None if case.draw(st.booleans()) else 0, case.one(-20, 80)) for t in case.each_stage()],
+    )
+
+
+def noise(case: Drawn, dimension: int) -> None:
+    case.files["scenarios/noise_openings.parquet"] = case.rows(
+        "stage_id opening_index entity_index value",
+        [
+            (t, k, i, case.one(-2, 2))
+            for t in case.each_stage()
+            for k in range(case.openings[t])
+            for i in range(dimension)
+        ],
+    )
+
+
+@st.composite
+def cases(draw: Draw) -> Files:
+    """Draw a case."""
+    case = Drawn(draw)
+    penalties(case)
+    time(case)
+    power(case)
+    random = sources(case) + loads(case)
+    water(case)
+    pumped = any(
+        station["flow"]["min_m3s"] > 0
+        for station in case.files["system/pumping_stations.json"]["pumping_stations"]
+    )
+    method = "penalty" if pumped or case.lags else draw(st.sampled_from(["penalty", "none"]))
+    inflows(case, method == "none")
+    if draw(st.booleans()):
+        constraint(case)
+    dimension = len(case.hydros) + len(random)
+    if dimension:
+        noise(case, dimension)
+    case.files["config.json"] = {
+        "training": {
+            "tree_seed": 1,
+            "forward_passes": 3,
+            "stopping_rules": [{"type": "iteration_limit", "limit": 10}],
+        },
+        "modeling": {"inflow_non_negativity": {"method": method, "penalty_cost": case.one(100, 1000)}},
+    }
+    return case.files
