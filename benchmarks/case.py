@@ -43,8 +43,8 @@ PARTS = ("peer", "speedup", "simulation", "loading")
 PEER_TARGET = 0.50
 SPEEDUP_TARGET = 0.60
 LOADING_TARGET_S = 5.0
-#: Iterations of the trainings, and scenarios of the simulation.
-ITERATIONS, QUICK_ITERATIONS = 50, 10
+#: Iterations beside the peer, who would take minutes for more; and as many as the folder asks for.
+RACE, ITERATIONS, QUICK_ITERATIONS = 30, 150, 10
 SCENARIOS, QUICK_SCENARIOS = 500, 60
 #: Hydro plants and stages of the case that is loaded.
 LARGE, QUICK_LARGE = (160, 120), (40, 12)
@@ -96,11 +96,11 @@ def _peer(quick: bool, say: Say, given: str | None) -> dict[str, Any]:
     except runs.PeerMissing as reason:
         say(f"peer: {reason}")
         return {"skipped": str(reason)}
-    iterations = QUICK_ITERATIONS if quick else ITERATIONS
+    iterations = QUICK_ITERATIONS if quick else RACE
     ways = {"ours": ("ours", {}), "cobre-python": ("peer", {"python": python})}
     best: dict[str, tuple[runs.Trace, dict[str, Any]]] = {}
     with _case(iterations) as (folder, place):
-        for turn in range(1 if quick else 3):
+        for turn in range(1 if quick else 2):
             for name in harness.rotated(list(ways), turn):
                 say(f"peer: turn {turn + 1}, {name}")
                 action, settings = ways[name]
@@ -141,7 +141,7 @@ def _speedup(quick: bool, say: Say) -> dict[str, Any]:
     memory: dict[str, float] = {}
     bits: dict[str, str] = {}
     with _case(iterations) as (folder, place):
-        for turn in range(2 if quick else 3):
+        for turn in range(2):
             say(f"speedup: turn {turn + 1}")
             for name in harness.rotated(list(WAYS), turn):
                 output = place / f"{name}-{turn}"
