@@ -7,6 +7,8 @@ NATIVE := $(shell find native -name '*.?pp') CMakeLists.txt
 PACKAGES := $(shell find src -name __init__.py)
 CORE_TESTS := build/core-tests
 MPICH := build/mpi/mpich
+# How many files of tests run at a time. Many start processes of their own, so more than cores is too many.
+STREAMS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test sanitize run-core-tests lint docs bench stubs format clean
@@ -19,7 +21,7 @@ demo: $(VENV)/built  ## see the product's main job
 
 test: $(VENV)/built $(MPICH)/installed $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
 	$(CORE_TESTS)/core_tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(STREAMS) --dist loadgroup
 
 sanitize: $(VENV)/tools  ## run the core's tests under the sanitizers that the compiler has
 	@for kind in thread address,undefined; do \

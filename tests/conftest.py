@@ -63,7 +63,7 @@ def nothing_is_left_behind():
     threads, names = set(threading.enumerate()), _shared_memory()
     yield
     assert set(threading.enumerate()) <= threads
-    assert _shared_memory() - names == set()
+    eventually(lambda: _shared_memory() <= names)  # those of tests beside this one come and go
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -13,6 +13,8 @@ from tests.case.changes import (
     without,
 )
 
+MONTHS = [{"id": month, "label": str(month), "month_start": month + 1} for month in range(12)]
+
 #: A change, and what it must lead to: kind, file, part of the field, part of the message.
 CASES = {
     "annual": (
@@ -55,7 +57,10 @@ CASES = {
         "within a season",
     ),
     "weeks of a month": (
-        lambda files: [stage.update(season_id=0) for stage in files[STAGES]["stages"]],
+        lambda files: (
+            at(STAGES, "season_definitions", {"cycle_type": "monthly", "seasons": MONTHS})(files),
+            [stage.update(season_id=0) for stage in files[STAGES]["stages"]],
+        ),
         "unsupported",
         STAGES,
         "season_id",

@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -90,7 +91,10 @@ def test_an_interrupted_run_says_how_to_go_on(number, workers, start_process, tm
     words, command = err.splitlines()[-2:]
     assert words == f"interrupted; what was finished is in {checkpoint}"
     assert "Traceback" not in err
-    assert json.loads((tmp_path / "out/training/_manifest.json").read_text())["status"] == "failed"
+    manifest = json.loads((tmp_path / "out/training/_manifest.json").read_text())
+    assert manifest["status"] == "failed"
+    assert "interrupted after" in manifest["error"]
+    assert manifest["iterations"]["completed"] > 0
 
     config = json.loads((case / "config.json").read_text())
     finished = Policy.load(checkpoint).iterations
@@ -102,6 +106,24 @@ def test_an_interrupted_run_says_how_to_go_on(number, workers, start_process, tm
     code, out, err = cobre(*arguments)
     assert code == 0, err
     assert f"trained: {finished + 2} iterations" in out
+
+
+def test_a_scheduler_that_signals_all_ranks_of_mpi(mpiexec, start_process, marked, tmp_path):
+    """As srun does before the time is up: it is saved, and the job ends with the code that says so."""
+    case = copy("one-reservoir", tmp_path / "case", iterations=100_000, scenarios=0)
+    checkpoint, launcher = tmp_path / "out/policy/checkpoint.cobre", mpiexec.launcher
+    run = [*COBRE, "run", str(case), "-o", str(tmp_path / "out")]
+    process = start_process(str(launcher.mpiexec), *launcher.options, "-n", "2", *run)
+    eventually(checkpoint.exists)
+    words = [(pid, Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")) for pid, _ in marked()]
+    ranks = [pid for pid, line in words if line[1:4] == [b"-m", b"cobre", b"run"]]
+    assert len(ranks) == 2
+    for pid in ranks:
+        os.kill(pid, signal.SIGTERM)
+    code, _, err = output_of(process)
+    assert code == 128 + signal.SIGTERM, err
+    assert f"interrupted; what was finished is in {checkpoint}" in err
+    assert Policy.load(checkpoint).iterations > 0
 
 
 # Mistakes

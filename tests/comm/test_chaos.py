@@ -138,4 +138,5 @@ def test_when_all_are_killed_at_once_nothing_remains(pool, backend, variables):
             worker.process.kill()
         for worker in ranks:
             pool.replace(worker)
-    assert [entry.name for entry in Path("/dev/shm").iterdir() if "cobre" in entry.name] == []
+    # Those of tests beside this one come and go.
+    eventually(lambda: not any("cobre" in entry.name for entry in Path("/dev/shm").iterdir()))

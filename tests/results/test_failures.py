@@ -199,7 +199,7 @@ def test_a_run_that_failed_says_why(run, out):
     writer.finish(made_up_log(), "enough")
     writer.begin_simulation(4)
     writer.fail("node 'a' is infeasible")
-    with pytest.raises(ResultsError, match="the run failed: node 'a' is infeasible") as caught:
+    with pytest.raises(ResultsError, match="the run did not end well: node 'a' is infeasible") as caught:
         results.read(out)
     assert (caught.value.status, Path(caught.value.path).parent.name) == ("incomplete", "simulation")
     assert results.read(out, partial=True).manifest["status"] == "complete"  # the training was well

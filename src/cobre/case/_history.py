@@ -72,7 +72,8 @@ class History:
 
     def counts(self) -> NDArray[np.int64]:
         """How many observations there are of each season, by season and plant."""
-        by_year = ~np.isnan(self.values_m3s.reshape(-1, len(self.seasons), len(self.hydros)))
+        years = len(self.values_m3s) // max(len(self.seasons), 1)
+        by_year = ~np.isnan(self.values_m3s.reshape(years, len(self.seasons), len(self.hydros)))
         counts: NDArray[np.int64] = np.count_nonzero(by_year, axis=0)
         return counts
 
@@ -100,7 +101,8 @@ def _means(
     result[cells] = values  # the value itself where it is alone, without a division
     several = count > 1
     total = np.bincount(cells, weights, size)
-    result[several] = np.bincount(cells, values * weights, size)[several] / total[several]
+    shares = weights / total[cells]
+    result[several] = np.bincount(cells, values * shares, size)[several]
     return result, int(count[several].sum())
 
 

@@ -119,7 +119,7 @@ class Inflows:
             elif self._loses_a_lag(hydro.id):
                 message = "a lag whose standard deviation is 0 has no effect, whatever its coefficient"
                 report.warn("meaning", COEFFICIENTS, message, entity=f"hydro {hydro.id}", field="coefficient")
-        if self.coefficients:
+        if self.coefficients and self.stages.season_definitions and len(self.stages.cycle) > 1:
             self._check_shared_seasons(report)
         lagged = [stage.state_variables and stage.state_variables.inflow_lags for stage in self.stages.stages]
         if self.coefficients and not all(lagged):

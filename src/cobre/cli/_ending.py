@@ -62,18 +62,24 @@ def rank_here() -> int:
 
 @contextmanager
 def resumable(checkpoint: Path, command: str) -> Iterator[None]:
-    """Turn SIGTERM and Ctrl-C into an orderly end that tells how to go on."""
-    before = signal.signal(signal.SIGTERM, _terminate)
-    written = _written(checkpoint)
+    """Turn SIGTERM and Ctrl-C into an orderly end that tells how to go on.
+
+    Schedulers signal all ranks. Rank 0, which saves the run, acts on it; the others stay until it has,
+    because it could not save anything while it waits for one that has left.
+    """
+    rank, written = rank_here(), _written(checkpoint)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    signal.signal(signal.SIGTERM, _terminate if rank == 0 else signal.SIG_IGN)
+    if rank != 0:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        if rank_here() == 0:
-            typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
-        number = signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT
-        raise typer.Exit(128 + number) from None
+        typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
+        leave(128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT))
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
@@ -99,7 +105,16 @@ def end(error: CobreError) -> NoReturn:
         typer.echo(f"error: {error}", err=True)
     elif not isinstance(error, CaseError | CommError):  # all ranks read the same folder; the other follows
         typer.echo(f"error on rank {rank}: {error}", err=True)
-    sys.exit(exit_code(error))
+    leave(exit_code(error))
+
+
+def leave(code: int) -> NoReturn:
+    """Exit. The other ranks of an MPI job, which would not notice, end with it."""
+    if "mpi4py.MPI" in sys.modules:
+        from cobre.comm.mpi import abort_job  # noqa: PLC0415  only who runs on MPI has it
+
+        abort_job(code)
+    sys.exit(code)
 
 
 def exit_code(error: CobreError) -> int:

@@ -196,13 +196,23 @@ def _abort_on_uncaught_exceptions(mpi: Any) -> None:
 
     def show_and_abort(kind: Any, error: Any, trace: Any) -> None:
         show(kind, error, trace)
-        sys.stderr.flush()
-        sys.stdout.flush()
-        if not mpi.Is_finalized():
-            time.sleep(PAUSE_BEFORE_ABORT_S)
-            mpi.COMM_WORLD.Abort(1)
+        abort_job(1)
 
     sys.excepthook = show_and_abort
+
+
+def abort_job(code: int) -> None:
+    """End all ranks of the MPI job that this process is a rank of, with an exit code; do nothing elsewhere.
+
+    A rank that leaves in any other way leaves the others in a collective, where they notice nothing.
+    """
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not mpi.Is_initialized() or mpi.Is_finalized() or mpi.COMM_WORLD.Get_size() == 1:
+        return
+    sys.stderr.flush()
+    sys.stdout.flush()
+    time.sleep(PAUSE_BEFORE_ABORT_S)
+    mpi.COMM_WORLD.Abort(code)
 
 
 def _types(mpi: Any) -> list[MPI.Datatype | None]:

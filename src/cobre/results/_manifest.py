@@ -110,6 +110,23 @@ def finished_manifest(
         **manifest,
         "status": "converged" if converged else "complete",
         "completed_at": now(),
+        **_figures(manifest, log, reason, converged),
+        "checksum": {"algorithm": "sha256", **checksum},
+    }
+
+
+def failed_manifest(
+    manifest: Mapping[str, Any], reason: str, log: TrainingLog | None = None
+) -> dict[str, Any]:
+    """The manifest of what has failed or was interrupted, with how far a training came."""
+    failed = {**manifest, "status": "failed", "completed_at": now(), "error": reason}
+    return failed if log is None else {**failed, **_figures(manifest, log, reason, converged=False)}
+
+
+def _figures(
+    manifest: Mapping[str, Any], log: TrainingLog, reason: str, converged: bool
+) -> dict[str, dict[str, Any]]:
+    return {
         "iterations": {
             **manifest["iterations"],
             "completed": log.iterations,
@@ -122,7 +139,6 @@ def finished_manifest(
             "termination_reason": reason,
         },
         "cuts": log.cuts,
-        "checksum": {"algorithm": "sha256", **checksum},
     }
 
 

@@ -157,7 +157,7 @@ def _require_end(path: Path, manifest: dict[str, Any]) -> None:
         return
     reasons = {
         "running": "the run is under way, or was killed; wait for it, or run the case again",
-        "failed": f"the run failed: {manifest.get('error', 'see its own message')}",
+        "failed": f"the run did not end well: {manifest.get('error', 'see its own message')}",
         "partial": "some scenarios are missing; run the simulation again",
     }
     reason = reasons.get(str(status), f"its status is {status!r}, which this version does not know")

@@ -161,17 +161,20 @@ class Writer:
 
     # Failure
 
-    def fail(self, reason: str) -> None:
+    def fail(self, reason: str, log: TrainingLog | None = None) -> None:
         """Say that what is under way has failed, and why; the tables so far stay.
 
         It raises nothing: where no manifest can be written, the old one says that the run has not ended.
+
+        Args:
+            reason: in words.
+            log: of the iterations of a training that has failed.
         """
-        failed = {"status": "failed", "completed_at": manifests.now(), "error": reason}
-        for part in ("training", "simulation"):
+        for part, known in (("training", log), ("simulation", None)):
             with suppress(OutputError):
                 manifest = self._read(part)
                 if manifest["status"] == "running":
-                    self._write_manifest(part, {**manifest, **failed})
+                    self._write_manifest(part, manifests.failed_manifest(manifest, reason, known))
 
     @property
     def _training(self) -> Path:

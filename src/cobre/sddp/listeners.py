@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from os import PathLike
 from pathlib import Path
 from typing import TextIO
@@ -131,9 +132,9 @@ class ProgressBar(Closing):
     def _figures(self, bound: float, estimate: Estimate) -> str:
         half = f" ± {estimate.half_width():.2g}" if estimate.count > 1 else ""
         # With risk the bound is on another number than the mean.
-        compare = self._risk_neutral and bound
-        gap = f", gap {abs(estimate.mean - bound) / abs(bound):.2%}" if compare else ""
-        return f"bound {bound:.6g}, mean {estimate.mean:.6g}{half}{gap}"
+        gap = abs(estimate.mean - bound) / abs(bound) if self._risk_neutral and bound else math.inf
+        shown = f", gap {gap:.2%}" if gap <= 1 else ""  # at first it says nothing
+        return f"bound {bound:.6g}, mean {estimate.mean:.6g}{half}{shown}"
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)

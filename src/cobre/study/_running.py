@@ -265,12 +265,15 @@ class Runner:
             self._writer.training(self._log)
 
     def _note_failure(self, error: BaseException) -> None:
-        if self._where.speaks:
-            reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            self._writer.fail(f"{type(error).__name__}: {reason}")
-            with suppress(OutputError):  # a full disk is what has failed, perhaps
-                if self._log.iterations:
-                    self._writer.training(self._log)
+        if not self._where.speaks:
+            return
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, KeyboardInterrupt):
+            reason = f"interrupted after {self._log.iterations} iterations of training; it can be resumed"
+        self._writer.fail(reason, self._log)
+        with suppress(OutputError):  # a full disk is what has failed, perhaps
+            if self._log.iterations:
+                self._writer.training(self._log)
 
     def _described(self) -> results.Run:
         case = self._study.case
