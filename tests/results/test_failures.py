@@ -1,6 +1,7 @@
 """What a run that fails, is killed or meets a bad disk leaves, and what readers say of it."""
 
 import contextlib
+import errno
 import json
 import os
 import resource
@@ -15,6 +16,7 @@ import pytest
 
 from cobre import results
 from cobre.errors import OutputError, ResultsError
+from cobre.results import _files, _writer
 from tests.results.made_up import contents, made_up_log, made_up_run, made_up_tables, write_all
 
 
@@ -68,6 +70,7 @@ class Killed(BaseException):
 def test_whenever_it_is_killed_readers_see_one_whole_run_or_none(run, out, monkeypatch, earlier):
     """Killed before each change to the disk in turn, over nothing and over an earlier run."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # the machine stays up
+    monkeypatch.setattr(_files, "_force", lambda _: None)
     writer, step, seen = results.Writer(out), 0, set()
     if earlier:
         write_all(results.Writer(out.with_name("old")), run, earlier, iterations=1)
@@ -86,6 +89,36 @@ def test_whenever_it_is_killed_readers_see_one_whole_run_or_none(run, out, monke
     # A run is not new until its last manifest, and after its first the old one is gone.
     assert seen == {"the new run", "incomplete"} | ({"the old run"} if earlier else {"missing"})
     assert step > 20
+
+
+def test_scenarios_are_on_the_disk_before_the_manifest_says_so(run, out, monkeypatch):
+    """They are not forced to it one by one, which would take most of a simulation's time, but together."""
+    happened = []
+    replace, settle = Path.replace, _writer.settle
+
+    def renamed(path, to):
+        happened.append(Path(to).name)
+        return replace(path, to)
+
+    def settled(folder):
+        happened.append("settled")
+        settle(folder)
+
+    monkeypatch.setattr(Path, "replace", renamed)
+    monkeypatch.setattr(_writer, "settle", settled)
+    write_all(results.Writer(out), run, 2)
+    last = len(happened) - 1 - happened[::-1].index("data.parquet")
+    assert happened[last + 1 :] == ["settled", "_manifest.json"]
+
+
+def test_a_disk_that_refuses_is_told_of(run, out, monkeypatch):
+    def refuse(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(_files, "_force", refuse)
+    with pytest.raises(OutputError, match="Input/output error"):
+        write_all(results.Writer(out), run, 2)
+    assert results.read(out, partial=True).simulation_manifest["status"] == "running"
 
 
 def dying(method, left):

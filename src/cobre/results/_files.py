@@ -1,11 +1,13 @@
 """Files that are there whole or not at all.
 
 A file is written under another name in the same folder, forced to the disk, and renamed. Whoever is killed
-leaves at most a hidden ``.<name>.tmp``.
+leaves at most a hidden ``.<name>.tmp``. Thousands of files would wait for the disk thousands of times: these
+are forced to it together, by `settle`, before anything says that they are there.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
@@ -26,8 +28,13 @@ MANIFEST = "_manifest.json"
 PARQUET = {"use_dictionary": False, "write_statistics": False, "store_schema": False, "version": "2.6"}
 
 
-def write_bytes(path: Path, content: bytes | memoryview) -> None:
+def write_bytes(path: Path, content: bytes | memoryview, *, at_once: bool = True) -> None:
     """Write a file, whole or not at all; make the folder if need be.
+
+    Args:
+        path: where.
+        content: all of it.
+        at_once: force it to the disk now; else `settle` must follow.
 
     Raises:
         OutputError: it cannot be written; a file that was there is as it was.
@@ -38,8 +45,9 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
         try:
             with temporary.open("wb") as file:
                 file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                if at_once:
+                    file.flush()
+                    os.fsync(file.fileno())
             temporary.replace(path)
         except BaseException:
             with suppress(OSError):
@@ -54,11 +62,35 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     write_bytes(path, (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
 
-def write_table(path: Path, table: pa.Table, compression: str) -> None:
+def write_table(path: Path, table: pa.Table, compression: str, *, at_once: bool = True) -> None:
     """Write a table as Parquet: the same bytes for the same table."""
     buffer = pa.BufferOutputStream()
     pq.write_table(table, buffer, compression=compression, **PARQUET)
-    write_bytes(path, memoryview(buffer.getvalue()))
+    write_bytes(path, memoryview(buffer.getvalue()), at_once=at_once)
+
+
+def settle(folder: Path) -> None:
+    """Force all that has been written to a folder's file system to the disk.
+
+    Raises:
+        OutputError: the disk refuses some of it.
+    """
+    try:
+        place = os.open(folder, os.O_RDONLY)
+        try:
+            _force(place)
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise OutputError(str(folder), error.strerror or str(error)) from error
+
+
+def _force(place: int) -> None:
+    system = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(system, "syncfs"):  # only Linux can say which file system, and hears of failures
+        os.sync()
+    elif system.syncfs(place):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def make_folder(folder: Path) -> None:

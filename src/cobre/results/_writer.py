@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +16,16 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from cobre.errors import OutputError
 from cobre.results import _dictionaries as dictionaries
 from cobre.results import _manifest as manifests
-from cobre.results._files import MANIFEST, digest, make_folder, remove, write_bytes, write_json, write_table
+from cobre.results._files import (
+    MANIFEST,
+    digest,
+    make_folder,
+    remove,
+    settle,
+    write_bytes,
+    write_json,
+    write_table,
+)
 from cobre.results._manifest import Run, Topology
 from cobre.results._simulation_tables import SIMULATION
 from cobre.results._training_log import TrainingLog
@@ -116,10 +125,17 @@ class Writer:
             tables: by the names of `SIMULATION`, sorted by ``scenario_id``, their first column, which the
                 names of the files tell.
         """
+        parts = [_Part(self.folder / "simulation" / name, table) for name, table in tables.items()]
+        scenarios = np.unique(tables["costs"]["scenario_id"].to_numpy())
+
+        def write(scenario: int) -> None:
+            for part in parts:
+                write_table(*part.file(scenario), self._compression, at_once=False)
+
         with ThreadPoolExecutor(_THREADS) as pool:
-            jobs = [pool.submit(write_table, *job, self._compression) for job in self._partitions(tables)]
-            for job in jobs:
-                job.result()
+            for _ in pool.map(write, scenarios.tolist()):
+                pass  # but raise what was raised
+        settle(self.folder)
 
     def finish_simulation(self) -> None:
         """Say that all scenarios are there, when all ranks have written theirs.
@@ -199,15 +215,18 @@ class Writer:
             raise OutputError(str(path), "it was changed or removed while the run was under way") from error
         return content
 
-    def _partitions(self, tables: Mapping[str, pa.Table]) -> Iterator[tuple[Path, pa.Table]]:
-        scenarios = np.unique(tables["costs"]["scenario_id"].to_numpy())
-        for name, table in tables.items():
-            numbers, plain = table["scenario_id"].to_numpy(), table.drop_columns("scenario_id")
-            starts = np.searchsorted(numbers, scenarios)
-            ends = np.searchsorted(numbers, scenarios, side="right")
-            folder = self.folder / "simulation" / name
-            for scenario, start, end in zip(scenarios.tolist(), starts.tolist(), ends.tolist(), strict=True):
-                yield folder / partition(scenario), plain.slice(start, end - start)
+
+class _Part:
+    """A table of some scenarios, and the folder of their files."""
+
+    def __init__(self, folder: Path, table: pa.Table) -> None:
+        self._folder, self._plain = folder, table.drop_columns("scenario_id")
+        self._scenarios = table["scenario_id"].to_numpy()
+
+    def file(self, scenario: int) -> tuple[Path, pa.Table]:
+        """The file of a scenario, and what belongs into it."""
+        start, end = np.searchsorted(self._scenarios, [scenario, scenario + 1]).tolist()
+        return self._folder / partition(scenario), self._plain.slice(start, end - start)
 
 
 def partition(scenario: int) -> str:

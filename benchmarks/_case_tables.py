@@ -1,0 +1,97 @@
+"""The tables of `case.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+
+def tables(result: dict[str, Any]) -> list[Table]:
+    """Show each part that was measured."""
+    shows = {
+        "peer": _peer_table,
+        "speedup": _speedup_table,
+        "simulation": _simulation_table,
+        "loading": _loading_table,
+    }
+    measured = [part for part in shows if part in result and "skipped" not in result[part]]
+    return [shows[part](result[part]) for part in measured]
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    table = Table(title=title)
+    table.add_column(first)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _peer_table(result: dict[str, Any]) -> Table:
+    title = f"{result['iterations']} iterations on one thread; the same bound is {result['goal']:.6g}"
+    table = _table(
+        *(title, "who", "s to the same bound", "iterations", "s for all", "ms per iteration", "µs per solve"),
+        *("bound at the end", "memory, MB"),
+    )
+    for row in result["rows"]:
+        table.add_row(
+            row["who"],
+            f"{row['to_goal_s']:.2f}",
+            str(row["to_goal_iterations"]),
+            f"{row['training_s']:.2f}",
+            f"{1000 * row['training_s'] / result['iterations']:.0f}",
+            f"{1e6 * row['training_s'] / row['solves']:.0f}",
+            f"{row['bound']:.6g}",
+            f"{row['peak_mb']:.0f}",
+        )
+    ours, theirs = result["rows"] if result["rows"][0]["who"] == "ours" else reversed(result["rows"])
+    ratios = {
+        "to the same bound": ours["to_goal_s"] / theirs["to_goal_s"],
+        "per iteration": ours["training_s"] / theirs["training_s"],
+    }
+    marked = [
+        f"{what} {ratio:.3f}{' !' if ratio > result['target'] else ''}" for what, ratio in ratios.items()
+    ]
+    table.caption = f"our time over the peer's: {', '.join(marked)}; target {result['target']:.2f}"
+    return table
+
+
+def _speedup_table(result: dict[str, Any]) -> Table:
+    title = f"the same training, {result['iterations']} iterations, same bits"
+    table = _table(title, "on", "s, best turn", "ratio to one", "by turn", "target", "MB per process")
+    for row in result["rows"]:
+        alone = row["way"] == "one worker"
+        table.add_row(
+            row["way"],
+            f"{row['seconds']:.2f}",
+            f"{row['ratio']:.2f}{' !' if not alone and row['ratio'] > result['target'] else ''}",
+            f"{min(row['ratios']):.2f} to {max(row['ratios']):.2f}",
+            "" if alone else f"{result['target']:.2f}",
+            f"{row['peak_mb_per_process']:.0f}",
+        )
+    return table
+
+
+def _simulation_table(result: dict[str, Any]) -> Table:
+    title = f"{result['scenarios']} scenarios: {result['files']:,} files, {result['bytes'] / 1e6:.1f} MB"
+    table = _table(title, "on", "s, best turn", "scenarios / s", "solving", "tables", "files")
+    for row in result["rows"]:
+        whole, shares = row["simulation_s"], ["", "", ""]
+        if row["files_s"]:  # done in the process that measures
+            parts = (whole - row["tables_s"] - row["files_s"], row["tables_s"], row["files_s"])
+            shares = [f"{100 * part / whole:.0f} %" for part in parts]
+        table.add_row(row["way"], f"{whole:.2f}", f"{row['per_second']:.0f}", *shares)
+    return table
+
+
+def _loading_table(result: dict[str, Any]) -> Table:
+    title = f"loading and checking {result['files']} files, {result['bytes'] / 1e6:.1f} MB"
+    table = _table(title, "plants", "stages", "s, best turn", "target", "memory, MB")
+    table.add_row(
+        f"{result['hydros']:.0f}",
+        f"{result['stages']:.0f}",
+        f"{result['load_s']:.2f}{' !' if result['load_s'] > result['target'] else ''}",
+        f"{result['target']:.1f}",
+        f"{result['peak_mb']:.0f}",
+    )
+    return table
