@@ -150,7 +150,7 @@ def _rows(text):
 
 
 FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS", "COBRE_TEST_LARGE"}
-FOR_TESTS |= {"COBRE_TEST_CASES"}
+FOR_TESTS |= {"COBRE_TEST_CASES", "COBRE_TEST_RANDOM_CASES"}
 
 
 def test_the_table_of_variables_has_every_setting():
