@@ -78,8 +78,9 @@ def test_it_joins_the_ranks_that_cobre_launch_has_started(case, alone, backend, 
     assert same(alone, tmp_path / "out")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("number", "workers"), [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 2), (signal.SIGHUP, 1)]
+)
 def test_an_interrupted_run_says_how_to_go_on(number, workers, start_process, tmp_path):
     case = copy("one-reservoir", tmp_path / "case", iterations=100_000, scenarios=0)
     checkpoint = tmp_path / "out/policy/checkpoint.cobre"
@@ -106,6 +107,13 @@ def test_an_interrupted_run_says_how_to_go_on(number, workers, start_process, tm
     code, out, err = cobre(*arguments)
     assert code == 0, err
     assert f"trained: {finished + 2} iterations" in out
+
+
+def test_a_run_outlives_who_reads_its_progress(tmp_path):
+    case = copy("one-reservoir", tmp_path / "case", iterations=60, scenarios=0)
+    command = shlex.join([*COBRE, "run", str(case), "-o", str(tmp_path / "out")])
+    subprocess.run(["bash", "-c", f"{command} 2>&1 | head -1"], capture_output=True, timeout=60, check=True)
+    assert results.read(tmp_path / "out").manifest["iterations"]["completed"] == 60
 
 
 def test_a_scheduler_that_signals_all_ranks_of_mpi(mpiexec, start_process, marked, tmp_path):
@@ -204,11 +212,12 @@ def test_a_mistake_in_a_case_is_told_without_a_traceback(name, tmp_path):
     assert not (tmp_path / "out").exists()  # nothing is lost, nothing is begun
 
 
-def test_a_mistake_is_told_once_for_all_ranks(tmp_path):
-    case = MISTAKES["missing file"][0](tmp_path / "case")
-    code, _, err = cobre("launch", "-n", 3, "--", *COBRE, "run", str(case))
-    assert code == 1
-    assert err.count("the file is missing") == 1
+@pytest.mark.parametrize(("name", "code"), [("missing file", 1), ("wrong path", 3)])
+def test_a_mistake_is_told_once_for_all_ranks(name, code, tmp_path):
+    make, words = MISTAKES[name]
+    found, _, err = cobre("launch", "-n", 3, "--", *COBRE, "run", str(make(tmp_path / "case")))
+    assert found == code
+    assert err.count(words) == 1
 
 
 @pytest.mark.parametrize("workers", [1, 2])

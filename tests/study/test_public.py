@@ -175,7 +175,7 @@ def test_a_run_that_was_not_finished_is_not_lost_by_typing_the_same_again(tmp_pa
     before = snapshot(tmp_path / "out")
     for change, words in (
         (other, "another problem"),
-        ({"training": {"forward_passes": 2}}, "trajectories was 3"),
+        ({"training": {"forward_passes": 2}}, "training.forward_passes was 3"),
     ):
         with pytest.raises(cobre.IOError, match=words):
             cobre.run(case, change, output=tmp_path / "out", resume=True)

@@ -17,9 +17,9 @@ from cobre import errors
 from cobre.comm import choose
 from cobre.errors import (
     BackendError,
-    CaseError,
     CobreError,
     CommError,
+    OutputError,
     SolverError,
     ValidationError,
     WorkerError,
@@ -46,7 +46,7 @@ RANK_VARIABLES = (
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM has come."""
+    """SIGTERM or SIGHUP has come; its number is the argument."""
 
 
 def rank_here() -> int:
@@ -68,22 +68,24 @@ def resumable(checkpoint: Path, command: str) -> Iterator[None]:
     because it could not save anything while it waits for one that has left.
     """
     rank, written = rank_here(), _written(checkpoint)
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    signal.signal(signal.SIGTERM, _terminate if rank == 0 else signal.SIG_IGN)
-    if rank != 0:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
+    for number, handler in before.items():
+        if rank != 0:
+            signal.signal(number, signal.SIG_IGN)
+        elif handler == signal.SIG_DFL:  # under nohup SIGHUP is ignored, and stays so
+            signal.signal(number, _terminate)
     try:
         yield
     except KeyboardInterrupt as interrupt:
         typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
-        leave(128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT))
+        leave(128 + (interrupt.args[0] if isinstance(interrupt, Terminated) else signal.SIGINT))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise Terminated
+    raise Terminated(number)
 
 
 def _written(path: Path) -> int | None:
@@ -103,7 +105,7 @@ def end(error: CobreError) -> NoReturn:
     rank = rank_here()
     if rank == 0:
         typer.echo(f"error: {error}", err=True)
-    elif not isinstance(error, CaseError | CommError):  # all ranks read the same folder; the other follows
+    elif isinstance(error, OutputError | SolverError):  # the others all ranks meet, or follow from another's
         typer.echo(f"error on rank {rank}: {error}", err=True)
     leave(exit_code(error))
 

@@ -191,8 +191,21 @@ def load_cuts(policy: Policy, engine: Engine, *, born: int | None = None) -> Non
         pool.born = record.born.copy() if born is None else np.full(len(pool), born, np.int32)
 
 
-def require_the_same(path: str | Path, policy: Policy, problem: MultistageProblem, method: Method) -> None:
+def require_the_same(
+    path: str | Path,
+    policy: Policy,
+    problem: MultistageProblem,
+    method: Method,
+    names: Mapping[str, str] | None = None,
+) -> None:
     """Refuse a checkpoint that a run cannot go on from.
+
+    Args:
+        path: of the checkpoint.
+        policy: in it.
+        problem: of the run.
+        method: of the run.
+        names: what the user calls parts of the method, if that is something else.
 
     Raises:
         PolicyFileError: it is of another problem, or was made in another way.
@@ -201,7 +214,7 @@ def require_the_same(path: str | Path, policy: Policy, problem: MultistageProble
         raise PolicyFileError(str(path), "it is a checkpoint of another problem: some number in it differs")
     now: Mapping[str, Any] = method.spec()
     differing = [
-        f"{name} was {policy.method.get(name)!r}, and is {now[name]!r}"
+        f"{(names or {}).get(name, name)} was {policy.method.get(name)!r}, and is {now[name]!r}"
         for name in now
         if name != "highs" and policy.method.get(name) != now[name]
     ]

@@ -51,7 +51,13 @@ class ProgressBar(Closing):
         self._line_due_s = 0.0
 
     def __call__(self, event: Event) -> None:
-        """Show an event."""
+        """Show an event. If nobody reads any more, the run goes on unseen."""
+        try:
+            self._show_event(event)
+        except (OSError, SystemExit):  # the latter is what rich makes of a broken pipe
+            self._console.quiet = True
+
+    def _show_event(self, event: Event) -> None:
         match event:
             case TrainingStarted():
                 self._started(event)

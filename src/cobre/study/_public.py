@@ -252,7 +252,7 @@ def _startable(backend: str, found: str) -> str:
     if backend == "auto" and found == "mpi":
         reason = (
             "this process was started as a rank by MPI already, and cannot start workers of its own; leave "
-            "num_workers at 1 to use the ranks that there are"
+            "num_workers (--workers) at 1 to use the ranks that there are"
         )
         raise InitializationFailed("mpi", reason, kind="IncompatibleSettings")
     if backend != "auto":

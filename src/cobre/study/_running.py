@@ -32,6 +32,15 @@ from cobre.study._study import Study
 
 #: The rules that end a training because there is no more to be had, and not because of a limit.
 CONVERGED = (BoundStalling, SimulationStopping)
+#: Where a case says what the engine calls otherwise.
+NAMES = {
+    "trajectories": "training.forward_passes",
+    "seed": "training.tree_seed",
+    "cuts": "training.cut_formulation",
+    "selection": "training.cut_selection",
+    "sampling": "training.scenario_source",
+    "risk": "risk_measure",
+}
 #: After every how many iterations a run is saved, if the case does not say.
 EVERY = 10
 
@@ -228,7 +237,7 @@ class Runner:
             reason = "there is no such checkpoint to go on from; run without resuming"
             raise PolicyFileError(str(self.checkpoint_path), reason)
         saved = Policy.load(self.checkpoint_path)
-        require_the_same(self.checkpoint_path, saved, self._study.problem, self._study.method)
+        require_the_same(self.checkpoint_path, saved, self._study.problem, self._study.method, NAMES)
 
     def _refuse_to_lose_a_run(self) -> None:
         """A run that was interrupted can be gone on with; who begins anew should know."""
