@@ -79,6 +79,12 @@ def _adapt_docstring(_app, _what, _name, _obj, _options, lines):
     lines[:] = converted
 
 
+def _spare_colons(_app, what, _name, _obj, _options, lines):
+    """Napoleon takes what stands before a colon, in the first line on a property, for its type."""
+    if what == "property" and lines:
+        lines[:1] = lines[0].replace(": ", ":\n").split("\n")
+
+
 def _find_by_short_name(app, env, node, contnode):
     """Resolve `InvalidRoot` and `allreduce` wherever they are written, as a reader does."""
     target = node.get("reftarget", "")
@@ -178,6 +184,7 @@ class CommandHelp(_Generated):
 
 
 def setup(app):
+    app.connect("autodoc-process-docstring", _spare_colons, priority=400)  # before Napoleon
     app.connect("autodoc-process-docstring", _adapt_docstring)
     app.connect("missing-reference", _find_by_short_name)
     app.add_directive("conformance-checks", ConformanceChecks)

@@ -18,6 +18,7 @@ import cobre.lp
 import cobre.results
 import cobre.sddp
 import cobre.stochastic
+import cobre.study
 import cobre.system
 from cobre.comm import _config
 from cobre.comm._registry import BUILTIN
@@ -51,11 +52,11 @@ def _run_session(block, folder):
         ran = subprocess.run(
             ["bash", "-c", command],
             cwd=folder,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, "COLUMNS": "80"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
         assert doctest.OutputChecker().check_output(
@@ -66,16 +67,20 @@ def _run_session(block, folder):
 @needs_shm
 def test_readme_prints_what_it_says_it_prints(tmp_path):
     readme = (ROOT / "README.md").read_text()
-    names = ["reservoir.py", "squares.py"]
+    shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
+    names = ["study.py", "reservoir.py", "squares.py"]
     for name, script in zip(names, _blocks(readme, "python"), strict=True):
         (tmp_path / name).write_text(script)
     sessions = _blocks(readme, "console")
-    assert [session.count("$ ") for session in sessions] == [1, 2]
+    assert [session.count("$ ") for session in sessions] == [1, 1, 1, 2]
     for session in sessions:
         _run_session(session, tmp_path)
 
 
 no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+
+#: Pages that are one story: their commands leave files that later ones use.
+STORIES = [DOCS / "tutorial" / "first-case.md", DOCS / "how-to" / "run-a-case.md"]
 
 SESSIONS = [
     pytest.param(
@@ -84,7 +89,7 @@ SESSIONS = [
         marks=[no_openssl] if "certificates" in block else [],
     )
     for page in PAGES
-    if page.parent != ROOT
+    if page.parent != ROOT and page not in STORIES
     for number, block in enumerate(_blocks(page.read_text(), "console"))
 ]
 
@@ -93,6 +98,18 @@ SESSIONS = [
 @pytest.mark.parametrize("session", SESSIONS)
 def test_a_session_on_a_page_shows_what_is_printed(session):
     _run_session(session, ROOT)
+
+
+@needs_shm
+@pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
+def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
+    shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
+    step = r"(?:In a file `(?P<name>\w+\.py)`:.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
+    for found in re.finditer(step, page.read_text(), re.DOTALL | re.MULTILINE):
+        if found["language"] == "console":
+            _run_session(found["block"], tmp_path)
+        elif found["name"]:
+            (tmp_path / found["name"]).write_text(found["block"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -114,6 +131,8 @@ def test_links_between_files_lead_somewhere(page):
         (cobre.case, "case.md"),
         (cobre.system, "system.md"),
         (cobre.results, "outputs.md"),
+        (cobre, "study.md case.md sddp.md"),
+        (cobre.study, "study.md"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
@@ -131,7 +150,7 @@ def _rows(text):
 
 
 FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS", "COBRE_TEST_LARGE"}
-FOR_TESTS |= {"COBRE_TEST_CASES"}
+FOR_TESTS |= {"COBRE_TEST_CASES", "COBRE_TEST_RANDOM_CASES"}
 
 
 def test_the_table_of_variables_has_every_setting():

@@ -172,8 +172,14 @@ def test_a_run_that_was_not_finished_is_not_lost_by_typing_the_same_again(tmp_pa
     assert cobre.run(case, output=tmp_path / "out", resume=True).training.iterations == 30
     cobre.run(case, output=tmp_path / "out")  # that one was finished
     other = {"modeling": {"inflow_non_negativity": {"method": "none"}}}
-    with pytest.raises(cobre.IOError, match="another problem"):
-        cobre.run(case, other, output=tmp_path / "out", resume=True)
+    before = snapshot(tmp_path / "out")
+    for change, words in (
+        (other, "another problem"),
+        ({"training": {"forward_passes": 2}}, "trajectories was 3"),
+    ):
+        with pytest.raises(cobre.IOError, match=words):
+            cobre.run(case, change, output=tmp_path / "out", resume=True)
+    assert snapshot(tmp_path / "out") == before
 
 
 def test_a_setting_that_needs_a_policy_says_so(folder, tmp_path):

@@ -52,6 +52,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     speaks = rank_here() == 0
     if speaks:
         _introduce(loaded)
+        _advise(workers, loaded.config.training.forward_passes)
     folder = loaded.folder / "output" if output is None else output
     again = ["cobre", "run", str(case), *_given(workers, backend, threads, output), "--resume"]
     checkpoint = folder / loaded.config.policy.path / "checkpoint.cobre"
@@ -89,6 +90,15 @@ def _introduce(case: Case) -> None:
     words = ", ".join(_count(number, name) for name, number in counts.items() if number)
     typer.echo(f"{case.folder}: {words}", err=True)
     show_warnings(case.warnings)
+
+
+def _advise(workers: int, trajectories: int) -> None:
+    idle = workers - trajectories
+    if idle > 0:
+        words = (
+            f"training.forward_passes is {trajectories}, so {idle} of {workers} workers have nothing to train"
+        )
+        typer.echo(f"warning: {words}; {trajectories} would do", err=True)
 
 
 def show_warnings(warnings: Sequence[Finding]) -> None:

@@ -14,9 +14,11 @@ from cobre.errors import PolicyFileError
 from cobre.lp._program import Floats, Ints
 from cobre.sddp import _archive
 from cobre.sddp._engine import Engine
+from cobre.sddp._method import Method
 from cobre.sddp._selecting import Selecting
 from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy
+from cobre.sddp.problem import MultistageProblem
 from cobre.sddp.stopping import Estimate, SimulationRecord
 
 
@@ -146,7 +148,7 @@ def resume(path: str | Path, engine: Engine, selecting: Selecting) -> History:
         raise PolicyFileError(
             str(path), "it is a policy, not a checkpoint; give it as warm_start to begin with its cuts"
         )
-    _require_the_same(path, policy, engine)
+    require_the_same(path, policy, engine.problem, engine.method)
     restore(policy, engine)
     if "tight" in arrays:
         ends = np.cumsum(arrays["sizes"][:, 0])[:-1]
@@ -189,10 +191,15 @@ def load_cuts(policy: Policy, engine: Engine, *, born: int | None = None) -> Non
         pool.born = record.born.copy() if born is None else np.full(len(pool), born, np.int32)
 
 
-def _require_the_same(path: str | Path, policy: Policy, engine: Engine) -> None:
-    if policy.fingerprint != engine.problem.fingerprint:
+def require_the_same(path: str | Path, policy: Policy, problem: MultistageProblem, method: Method) -> None:
+    """Refuse a checkpoint that a run cannot go on from.
+
+    Raises:
+        PolicyFileError: it is of another problem, or was made in another way.
+    """
+    if policy.fingerprint != problem.fingerprint:
         raise PolicyFileError(str(path), "it is a checkpoint of another problem: some number in it differs")
-    now: Mapping[str, Any] = engine.method.spec()
+    now: Mapping[str, Any] = method.spec()
     differing = [
         f"{name} was {policy.method.get(name)!r}, and is {now[name]!r}"
         for name in now

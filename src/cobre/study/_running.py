@@ -26,7 +26,7 @@ from cobre.sddp import (
     SimulationStopping,
     Visit,
 )
-from cobre.sddp._checkpoint import saved_log
+from cobre.sddp._checkpoint import require_the_same, saved_log
 from cobre.study._results import SimulationResult, TrainingResult, training_log
 from cobre.study._study import Study
 
@@ -227,24 +227,23 @@ class Runner:
         if not self.checkpoint_path.exists():
             reason = "there is no such checkpoint to go on from; run without resuming"
             raise PolicyFileError(str(self.checkpoint_path), reason)
-        if not self._is_of_this_problem(self.checkpoint_path):
-            reason = "it is of another problem: something in the case has changed; run without resuming"
-            raise PolicyFileError(str(self.checkpoint_path), reason)
+        saved = Policy.load(self.checkpoint_path)
+        require_the_same(self.checkpoint_path, saved, self._study.problem, self._study.method)
 
     def _refuse_to_lose_a_run(self) -> None:
         """A run that was interrupted can be gone on with; who begins anew should know."""
         path = self.checkpoint_path
-        if self._writer.training_ended or not path.exists() or not self._is_of_this_problem(path):
+        if self._writer.training_ended or not path.exists():
             return
-        count = Policy.load(path).iterations
+        saved = Policy.load(path)
+        if saved.fingerprint != self._study.problem.fingerprint:
+            return  # nobody can go on with it
+        count = saved.iterations
         reason = (
             f"it has {count} iterations of a run that was not finished; go on with it (cobre run --resume), "
             "remove the file to begin anew, or choose another output folder"
         )
         raise PolicyFileError(str(path), reason)
-
-    def _is_of_this_problem(self, path: Path) -> bool:
-        return Policy.load(path).fingerprint == self._study.problem.fingerprint
 
     def _meet(self) -> None:
         """Wait until rank 0 has made the folders and removed what was there before."""

@@ -13,6 +13,7 @@ from cobre.errors import CaseError, Finding
 from cobre.hydrothermal import problem_of, risk_of
 from cobre.lp._program import Floats
 from cobre.sddp import MultistageProblem, Policy, Recorder, RiskMeasure, StoppingRule
+from cobre.sddp._method import Method
 from cobre.study._scenarios import noise_of, sampling_of
 from cobre.study._settings import selection_of, stop_of
 
@@ -71,6 +72,11 @@ class Study:
                 "sampling": sampling_of(case, training.scenario_source),
             },
         )
+
+    @property
+    def method(self) -> Method:
+        """All that decides the bits of a training, beside the problem."""
+        return Method(risk=self.risk, **self.settings)
 
     def train(self, **run: Any) -> sddp.TrainingResult:
         """Train; ``run`` are further arguments of `cobre.sddp.train`, workers and listeners for instance."""
