@@ -43,8 +43,8 @@ PARTS = ("peer", "speedup", "simulation", "loading")
 PEER_TARGET = 0.50
 SPEEDUP_TARGET = 0.60
 LOADING_TARGET_S = 5.0
-#: Iterations beside the peer, who would take minutes for more; and as many as the folder asks for.
-RACE, ITERATIONS, QUICK_ITERATIONS = 30, 150, 10
+#: Iterations beside the peer, who would take minutes for more, and of workers beside each other.
+RACE, ITERATIONS, QUICK_ITERATIONS = 30, 60, 10
 SCENARIOS, QUICK_SCENARIOS = 500, 60
 #: Hydro plants and stages of the case that is loaded.
 LARGE, QUICK_LARGE = (160, 120), (40, 12)
@@ -176,7 +176,7 @@ def _simulation(quick: bool, say: Say) -> dict[str, Any]:
     with _case(QUICK_ITERATIONS) as (training, place), _case(QUICK_ITERATIONS, scenarios) as (folder, _):
         output = place / "output"
         runs.run("ours", training, output)
-        for turn in range(1 if quick else 3):
+        for turn in range(1 if quick else 2):
             say(f"simulation: turn {turn + 1}")
             for name in harness.rotated(list(WAYS), turn):
                 report = runs.run("simulate", folder, output, **WAYS[name])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 from cobre.errors import OutputError
 from cobre.results import _dictionaries as dictionaries
@@ -30,8 +31,8 @@ from cobre.results._manifest import Run, Topology
 from cobre.results._simulation_tables import SIMULATION
 from cobre.results._training_log import TrainingLog
 
-#: Threads that write: they wait for the disk most of the time.
-_THREADS = 8
+#: Threads that write: while one waits for the file system, others encode.
+_THREADS = 4
 
 
 class Writer:
@@ -125,15 +126,16 @@ class Writer:
             tables: by the names of `SIMULATION`, sorted by ``scenario_id``, their first column, which the
                 names of the files tell.
         """
-        parts = [_Part(self.folder / "simulation" / name, table) for name, table in tables.items()]
         scenarios = np.unique(tables["costs"]["scenario_id"].to_numpy())
+        folder = self.folder / "simulation"
+        parts = [_Part(folder / name, table, scenarios) for name, table in tables.items()]
 
-        def write(scenario: int) -> None:
+        def write(which: int) -> None:
             for part in parts:
-                write_table(*part.file(scenario), self._compression, at_once=False)
+                write_table(*part.file(which), self._compression, at_once=False)
 
         with ThreadPoolExecutor(_THREADS) as pool:
-            for _ in pool.map(write, scenarios.tolist()):
+            for _ in pool.map(write, range(len(scenarios))):
                 pass  # but raise what was raised
         settle(self.folder)
 
@@ -217,16 +219,20 @@ class Writer:
 
 
 class _Part:
-    """A table of some scenarios, and the folder of their files."""
+    """A table of some scenarios, to be divided among their files."""
 
-    def __init__(self, folder: Path, table: pa.Table) -> None:
+    def __init__(self, folder: Path, table: pa.Table, scenarios: NDArray[np.int32]) -> None:
         self._folder, self._plain = folder, table.drop_columns("scenario_id")
-        self._scenarios = table["scenario_id"].to_numpy()
+        self._scenarios = scenarios.tolist()
+        numbers = table["scenario_id"].to_numpy()
+        self._starts, self._ends = (
+            np.searchsorted(numbers, scenarios, side).tolist() for side in ("left", "right")
+        )
 
-    def file(self, scenario: int) -> tuple[Path, pa.Table]:
-        """The file of a scenario, and what belongs into it."""
-        start, end = np.searchsorted(self._scenarios, [scenario, scenario + 1]).tolist()
-        return self._folder / partition(scenario), self._plain.slice(start, end - start)
+    def file(self, which: int) -> tuple[Path, pa.Table]:
+        """The file of a scenario, by its position among them, and what belongs into it."""
+        start, end = self._starts[which], self._ends[which]
+        return self._folder / partition(self._scenarios[which]), self._plain.slice(start, end - start)
 
 
 def partition(scenario: int) -> str:
