@@ -21,7 +21,7 @@ demo: $(VENV)/built  ## see the product's main job
 
 test: $(VENV)/built $(MPICH)/installed $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
 	$(CORE_TESTS)/core_tests
-	$(BIN)/python -m pytest -n $(STREAMS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(STREAMS) --dist loadfile
 
 sanitize: $(VENV)/tools  ## run the core's tests under the sanitizers that the compiler has
 	@for kind in thread address,undefined; do \

@@ -14,15 +14,6 @@ pytest_collect_file = Sybil(
 ).pytest()
 
 
-def pytest_collection_modifyitems(items):
-    """Of tests that run side by side: a file's stay together, and those under MPI launchers, which look at
-    what is left in shared memory, wait for each other.
-    """
-    for item in items:
-        under_mpi = "mpiexec" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("mpi" if under_mpi else item.nodeid.split("::")[0]))
-
-
 @pytest.fixture(autouse=True)
 def _names_for_doctests(doctest_namespace):
     """What a reader of a docstring would have imported."""

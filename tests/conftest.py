@@ -1,5 +1,6 @@
 """Shared by all tests: a hypothesis profile that repeats itself, and nothing left behind."""
 
+import fcntl
 import json
 import os
 import pickle
@@ -156,4 +157,7 @@ def mpiexec(request, monkeypatch, tmp_path, start_process):
         return Ended(process.returncode, out, err, at, results, left_behind)
 
     run.launcher = launcher
-    return run
+    # Tests look at what a launch leaves in shared memory: one at a time, in all processes that test.
+    with (ROOT / "build" / "mpi-tests.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield run
