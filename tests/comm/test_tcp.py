@@ -90,7 +90,8 @@ def test_ranks_that_call_different_things_all_learn_who_called_what(size, topolo
             assert call == 1 or (call == 2 and own.startswith(("broadcast", "split_local"))), case
             assert "the ranks disagree: " in words, case
             assert f"rank {odd_rank} called " in words, case
-            assert words.count(" called ") == 2, case
+            # Of a rank whose broadcast was complete the others may have heard what it called next.
+            assert words.count(" called ") in {2, 3}, case
 
 
 @in_both_topologies
