@@ -17,6 +17,7 @@ from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
 from cobre.sddp._engine import Engine, Statistics
+from cobre.sddp._finishing import finishing
 from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
@@ -207,7 +208,8 @@ class _Trainer:
         except BaseException:  # Ctrl-C, a rank that died, a programme without a solution
             self._save()  # what is finished; the iteration under way is forgotten
             raise
-        self._save()
+        with finishing():
+            self._save()
         history = self._history
         fired = self._run.rule.fired(self._progress())
         self._emit(
@@ -292,7 +294,8 @@ class _Trainer:
                 self._emit(noticed)
         self._emit(event)
         if self._run.checkpoint and iteration % self._run.checkpoint.every == 0:
-            self._save()
+            with finishing():
+                self._save()
         return reason
 
     def _progress(self) -> Progress:
