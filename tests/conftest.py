@@ -160,4 +160,7 @@ def mpiexec(request, monkeypatch, tmp_path, start_process):
     # Tests look at what a launch leaves in shared memory: one at a time, in all processes that test.
     with (ROOT / "build" / "mpi-tests.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
+        before = segments()
         yield run
+        for path in segments() - before:  # of jobs that were aborted, see above
+            path.unlink(missing_ok=True)
