@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,9 @@ EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
     (WorkerError, 5),
     (CommError, 5),
 )
+
+#: How long a rank that has nothing to add waits before it leaves.
+PATIENCE_S = 5.0
 
 #: Where launchers say which rank a process is.
 RANK_VARIABLES = (
@@ -107,6 +111,8 @@ def end(error: CobreError) -> NoReturn:
         typer.echo(f"error: {error}", err=True)
     elif isinstance(error, OutputError | SolverError):  # the others all ranks meet, or follow from another's
         typer.echo(f"error on rank {rank}: {error}", err=True)
+    else:
+        time.sleep(PATIENCE_S)  # launchers end all ranks when one leaves, and rank 0 has yet to speak
     leave(exit_code(error))
 
 
