@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from cobre.errors import Finding
 
@@ -24,6 +24,15 @@ Kind = Literal[
 Value = str | float | bool | None
 
 
+class Place(TypedDict, total=False):
+    """What a finding may say of where it is, and of what to do."""
+
+    entity: str
+    field: str
+    value: Value
+    suggestion: str
+
+
 @dataclass
 class Report:
     """What was found so far: what forbids the use of the case, and what only should be looked at."""
@@ -31,33 +40,13 @@ class Report:
     errors: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
 
-    def error(  # noqa: PLR0913 - the fields of a finding
-        self,
-        kind: Kind,
-        file: str,
-        message: str,
-        *,
-        entity: str = "",
-        field: str = "",
-        value: Value = None,
-        suggestion: str = "",
-    ) -> None:
+    def error(self, kind: Kind, file: str, message: str, **place: Unpack[Place]) -> None:
         """Add what forbids the use of the case."""
-        self.errors.append(Finding(kind, file, entity, field, value, message, suggestion))
+        self.errors.append(_finding(kind, file, message, place))
 
-    def warn(  # noqa: PLR0913 - the fields of a finding
-        self,
-        kind: Kind,
-        file: str,
-        message: str,
-        *,
-        entity: str = "",
-        field: str = "",
-        value: Value = None,
-        suggestion: str = "",
-    ) -> None:
+    def warn(self, kind: Kind, file: str, message: str, **place: Unpack[Place]) -> None:
         """Add what does not."""
-        self.warnings.append(Finding(kind, file, entity, field, value, message, suggestion))
+        self.warnings.append(_finding(kind, file, message, place))
 
     def unknown_name(  # noqa: PLR0913 - what, and where
         self, file: str, name: str, known: Collection[str], what: str, *, entity: str = "", field: str = ""
@@ -74,3 +63,8 @@ class Report:
             field=where,
             suggestion=suggestion,
         )
+
+
+def _finding(kind: Kind, file: str, message: str, place: Place) -> Finding:
+    known: Place = {"entity": "", "field": "", "value": None, **place}
+    return Finding(kind, file, message=message, **known)
