@@ -44,8 +44,9 @@ MAY_IMPORT = {
     "sddp": {"comm", "lp", "stochastic"},
     "hydrothermal": {"system", "stochastic", "lp", "sddp", "results"},
     "case": {"system", "stochastic", "sddp", "hydrothermal"},
-    "study": {"system", "stochastic", "lp", "comm", "sddp", "results", "hydrothermal", "case"},
-    "cli": {"comm", "sddp", "study"},
+    "report": {"sddp", "results"},
+    "study": {"system", "stochastic", "lp", "comm", "sddp", "results", "hydrothermal", "case", "report"},
+    "cli": {"comm", "sddp", "case", "results", "report", "study"},
 }
 
 
