@@ -1,0 +1,58 @@
+"""What the pages say of the code: errors, findings, names, tests and terms are all there, and no others."""
+
+import inspect
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from cobre import errors
+from cobre.case._report import Kind
+from cobre.cli._ending import exit_code
+from tests import test_errors
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+EXCEPTIONS = [
+    error
+    for name in errors.__all__
+    if inspect.isclass(error := getattr(errors, name)) and issubclass(error, errors.CobreError)
+]
+#: One of each error that is raised itself; the families have none.
+RAISED = {type(example): example for example in test_errors.EXAMPLES}
+RAISED[errors.IOError] = errors.IOError("my_case", "there is no such folder")
+
+
+def _sections(text, level):
+    """The text beneath each heading of a level, by its words without code marks."""
+    parts = re.split(rf"^{'#' * level} `?(.+?)`?$", text, flags=re.MULTILINE)
+    bodies = [re.split(rf"^#{{1,{level}}} ", part, flags=re.MULTILINE)[0] for part in parts[2::2]]
+    return dict(zip(parts[1::2], bodies, strict=True))
+
+
+@pytest.mark.parametrize("error", EXCEPTIONS, ids=lambda error: error.__name__)
+def test_every_error_has_a_cause_and_a_cure(error):
+    text = (DOCS / "reference" / "errors.md").read_text()
+    told = (
+        _sections(text, 3)[error.__name__] if error is not errors.CobreError else _sections(text, 1)["Errors"]
+    )
+    assert "**Cause.**" in told
+    assert "**Cure.**" in told
+    assert f".. autoexception:: {error.__name__}\n" in told
+    if error not in RAISED:
+        return
+    fields = [name for name in inspect.signature(error).parameters if name not in {"self", "args"}]
+    assert re.findall(r"`(\w+)`", re.search(r"^\*\*Fields\.\*\* (.*)$", told, re.MULTILINE)[1]) == fields
+    assert f"{exit_code(RAISED[error])}." in re.search(r"^\*\*Exit status\.\*\* (.*)$", told, re.MULTILINE)[1]
+    assert re.search(rf"^(?:\[0\] )?cobre\.errors\.{error.__name__}: |^\$ ", told, re.MULTILINE)
+
+
+def test_every_kind_of_finding_has_a_cause_a_cure_and_an_example():
+    text = (DOCS / "reference" / "findings.md").read_text()
+    rows = re.findall(r"^\| \[`(\w+)`\]\(#[\w-]+\) \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert [kind for kind, _, _ in rows] == list(get_args(Kind))
+    shown = _sections(text, 3)
+    assert [kind for kind, _, _ in rows if f"\n{kind}, in " not in shown[kind]] == []
+    assert all(f'"{kind}"' in errors.Finding.__doc__ for kind, _, _ in rows)
