@@ -56,3 +56,9 @@ def test_every_kind_of_finding_has_a_cause_a_cure_and_an_example():
     shown = _sections(text, 3)
     assert [kind for kind, _, _ in rows if f"\n{kind}, in " not in shown[kind]] == []
     assert all(f'"{kind}"' in errors.Finding.__doc__ for kind, _, _ in rows)
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "tutorial").glob("[!i]*.md")), ids=lambda page: page.stem)
+def test_a_page_of_the_tutorial_says_where_its_words_are_explained(page):
+    """That each {term} is in the glossary is for Sphinx to find out, which builds with warnings as errors."""
+    assert page.read_text().count("{term}`") >= 2
