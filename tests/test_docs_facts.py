@@ -1,5 +1,8 @@
 """What the pages say of the code: errors, findings, names, tests and terms are all there, and no others."""
 
+import contextlib
+import functools
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -62,3 +65,27 @@ def test_every_kind_of_finding_has_a_cause_a_cure_and_an_example():
 def test_a_page_of_the_tutorial_says_where_its_words_are_explained(page):
     """That each {term} is in the glossary is for Sphinx to find out, which builds with warnings as errors."""
     assert page.read_text().count("{term}`") >= 2
+
+
+def _named_code(page):
+    """Links whose words are a name in the code: pairs of the name and the file."""
+    return re.findall(r"\[`(cobre\.[\w.]+)`\]\(\.\./\.\./(src/[\w/.]+)\)", page.read_text())
+
+
+def _found(name):
+    """The object that a dotted name stands for."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            found = importlib.import_module(".".join(parts[:end]))
+            return functools.reduce(getattr, parts[end:], found)
+    raise LookupError(name)
+
+
+CODE = sorted({pair for page in (DOCS / "explanation").glob("*.md") for pair in _named_code(page)})
+assert len(CODE) > 30, "the names are no longer found in the pages"
+
+
+@pytest.mark.parametrize(("name", "file"), CODE, ids=lambda value: value)
+def test_code_that_a_page_names_is_where_it_says(name, file):
+    assert Path(inspect.getsourcefile(inspect.unwrap(_found(name)))) == ROOT / file
