@@ -110,6 +110,7 @@ def _rank(times: Any) -> dict[str, Any]:
         "forward_time_ms": _ms(times.forward_s),
         "backward_time_ms": _ms(times.backward_s),
         "communication_time_ms": _ms(times.communication_s),
+        "idle_time_ms": _ms(times.waiting_s),
         "lp_solves": times.solves,
         "scenarios_processed": times.trajectories,
     }
