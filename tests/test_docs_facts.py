@@ -5,18 +5,30 @@ import functools
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import cobre.case
+import cobre.comm
+import cobre.comm.testing
+import cobre.lp
+import cobre.results
+import cobre.sddp
+import cobre.stochastic
+import cobre.study
+import cobre.system
 from cobre import errors
 from cobre.case._report import Kind
 from cobre.cli._ending import exit_code
+from cobre.comm import _config
+from cobre.comm._registry import BUILTIN
+from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
 from tests import test_errors
-
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
+from tests.doc_pages import DOCS, PAGES, ROOT
 
 EXCEPTIONS = [
     error
@@ -89,3 +101,106 @@ assert len(CODE) > 30, "the names are no longer found in the pages"
 @pytest.mark.parametrize(("name", "file"), CODE, ids=lambda value: value)
 def test_code_that_a_page_names_is_where_it_says(name, file):
     assert Path(inspect.getsourcefile(inspect.unwrap(_found(name)))) == ROOT / file
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_files_lead_somewhere(page):
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    targets = [target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", prose)]
+    missing = [t for t in targets if t and "://" not in t and not (page.parent / t).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("module", "page"),
+    [
+        (cobre.comm, "comm.md"),
+        (cobre.comm.testing, "testing.md"),
+        (cobre.sddp, "sddp.md events.md lp.md"),
+        (cobre.lp, "lp.md"),
+        (cobre.stochastic, "stochastic.md"),
+        (cobre.case, "case.md"),
+        (cobre.system, "system.md"),
+        (cobre.results, "outputs.md"),
+        (cobre, "study.md case.md sddp.md"),
+        (cobre.study, "study.md"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_every_public_name_is_in_the_reference(module, page):
+    """Errors have a page of their own, which lists whatever the module holds."""
+    text = "".join((DOCS / "reference" / name).read_text() for name in page.split())
+    documented = set(re.findall(r"\.\. (?:auto)?(?:class|function|data):: (\w+)", text))
+    assert set(module.__all__) - set(errors.__all__) <= documented
+
+
+def _rows(text):
+    """The cells of the tables' rows whose first cell is a variable, without code marks."""
+    rows = [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    return {row[0]: row[1:] for row in rows if row and row[0].startswith("COBRE_")}
+
+
+FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS", "COBRE_TEST_LARGE"}
+FOR_TESTS |= {"COBRE_TEST_CASES", "COBRE_TEST_RANDOM_CASES"}
+
+
+def test_the_table_of_variables_has_every_setting():
+    rows = _rows((DOCS / "reference" / "environment.md").read_text())
+    declared = {}
+    for config in (_config.ShmConfig, _config.TcpConfig, _config.MpiConfig):
+        for name, rule, required in config._declared():
+            default = "required" if required else getattr(config, name)
+            if name == "coordinator":
+                default = "required, except on rank 0"
+            shown = (
+                "none" if default is None else str(default).removesuffix(".0" * isinstance(default, float))
+            )
+            declared[rule.variable] = [shown, name]
+    described = {name: cells[:2] for name, cells in rows.items() if name in declared}
+    assert described == declared
+    assert rows.keys() - declared.keys() == {
+        BACKEND_VARIABLE,
+        _config.MPI_RANK_PROCESS_VARIABLE,
+        *FOR_TESTS,
+    }
+
+
+SNIPPETS = [page for page in (ROOT / "examples" / "several_machines").iterdir() if page.is_file()]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SNIPPETS], ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_variable_is_named_that_does_not_exist(page):
+    known = _rows((DOCS / "reference" / "environment.md").read_text()).keys()
+    named = set(re.findall(r"\bCOBRE_[A-Z_]*[A-Z]\b(?!_?\*)", page.read_text()))
+    assert named <= known
+
+
+def test_the_variables_of_launchers_are_listed():
+    text = (DOCS / "reference" / "environment.md").read_text()
+    assert [name for name in MPI_LAUNCHER_VARIABLES if f"`{name}`" not in text] == []
+
+
+def test_the_cost_model_gives_the_figure_and_the_table_of_its_page(tmp_path):
+    page, figure = DOCS / "explanation" / "cost.md", tmp_path / "cost.svg"
+    command = [sys.executable, ROOT / "benchmarks" / "cost_model.py", "--out", figure]
+    table = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert table in page.read_text()
+    assert figure.read_text() == page.with_suffix(".svg").read_text()
+
+
+def test_every_builtin_backend_is_described():
+    text = (DOCS / "how-to" / "choose-a-backend.md").read_text()
+    assert [name for name in BUILTIN if f"\n| `{name}` |" not in text] == []
+
+
+def test_every_hook_is_described():
+    text = (DOCS / "how-to" / "write-a-backend.md").read_text()
+    hooks = cobre.comm.BackendCommunicator.__abstractmethods__ | {"_close"}
+    assert [hook for hook in sorted(hooks) if not re.search(rf"\n\| `{hook}\b", text)] == []
+
+
+def test_the_number_of_checks_is_right_wherever_it_is_written():
+    for page in PAGES:
+        for kept, total in re.findall(r"(\d+) of (\d+) promises", page.read_text()):
+            if kept != "2":  # those of barriers alone
+                assert (int(kept), int(total)) == (len(cobre.comm.testing.CHECKS),) * 2, page
