@@ -22,6 +22,7 @@ STORIES = [
     DOCS / "tutorial" / "first-case.md",
     DOCS / "how-to" / "run-a-case.md",
     DOCS / "how-to" / "train-in-parallel.md",
+    DOCS / "explanation" / "promises.md",
 ]
 
 #: Commands that no test runs, as patterns, and why.
@@ -87,7 +88,8 @@ def test_a_session_on_a_page_shows_what_is_printed(session):
 @needs_shm
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
 def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
-    shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("output"))
+    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
     file = r"(?:In a file|At the end of) `(?P<name>\w+\.py)`:"
     step = rf"(?:{file}.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
     for found in re.finditer(step, page.read_text(), re.DOTALL | re.MULTILINE):

@@ -79,6 +79,19 @@ def test_a_page_of_the_tutorial_says_where_its_words_are_explained(page):
     assert page.read_text().count("{term}`") >= 2
 
 
+def test_the_tests_that_guard_a_promise_exist():
+    promises = _sections((DOCS / "explanation" / "promises.md").read_text(), 2)
+    assert len(promises) == 6
+    for name, told in promises.items():
+        parts = [
+            told.index(f"**{part}") for part in ("It means**", "See it.**", "Tests.**", "Not promised.**")
+        ]
+        assert parts == sorted(parts), name
+        named = re.findall(r"`(tests/[\w/.]+)`", told[parts[2] : parts[3]])
+        assert [file for file in named if not (ROOT / file).is_file()] == []
+        assert named or name.startswith("Fast")
+
+
 def _named_code(page):
     """Links whose words are a name in the code: pairs of the name and the file."""
     return re.findall(r"\[`(cobre\.[\w.]+)`\]\(\.\./\.\./(src/[\w/.]+)\)", page.read_text())
