@@ -8,5 +8,31 @@ cobre.report.save(chart, "lake.png")
 
 from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec
 from cobre.report._figure import Figure
+from cobre.report._summary import (
+    DeficitSummary,
+    SimulationSummary,
+    StorageSummary,
+    Summary,
+    TrainingSummary,
+    WorkerLoad,
+    summary,
+)
 
-__all__ = ["FIGURES", "Figure", "available", "caption", "draw", "figure", "rows", "save", "spec"]
+__all__ = [
+    "FIGURES",
+    "DeficitSummary",
+    "Figure",
+    "SimulationSummary",
+    "StorageSummary",
+    "Summary",
+    "TrainingSummary",
+    "WorkerLoad",
+    "available",
+    "caption",
+    "draw",
+    "figure",
+    "rows",
+    "save",
+    "spec",
+    "summary",
+]
