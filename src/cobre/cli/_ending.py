@@ -15,9 +15,8 @@ from typing import NoReturn
 import typer
 
 from cobre import errors
-from cobre.comm import choose
+from cobre.comm._selection import launched_rank
 from cobre.errors import (
-    BackendError,
     CobreError,
     CommError,
     OutputError,
@@ -38,30 +37,9 @@ EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
 #: How long a rank that has nothing to add waits before it leaves.
 PATIENCE_S = 5.0
 
-#: Where launchers say which rank a process is.
-RANK_VARIABLES = (
-    "COBRE_TCP_RANK",
-    "COBRE_SHM_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "PMIX_RANK",
-    "SLURM_PROCID",
-)
-
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP has come; its number is the argument."""
-
-
-def rank_here() -> int:
-    """The rank of this process in the group that a launcher made, 0 outside of one."""
-    try:
-        if choose(os.environ).backend == "local":  # a batch job has a number, too
-            return 0
-    except BackendError:
-        return 0
-    found = (os.environ.get(name, "") for name in RANK_VARIABLES)
-    return next((int(text) for text in found if text.isdecimal()), 0)
 
 
 @contextmanager
@@ -71,7 +49,7 @@ def resumable(checkpoint: Path, command: str) -> Iterator[None]:
     Schedulers signal all ranks. Rank 0, which saves the run, acts on it; the others stay until it has,
     because it could not save anything while it waits for one that has left.
     """
-    rank, written = rank_here(), _written(checkpoint)
+    rank, written = launched_rank(os.environ), _written(checkpoint)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
     for number, handler in before.items():
         if rank != 0:
@@ -82,7 +60,7 @@ def resumable(checkpoint: Path, command: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt as interrupt:
         typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
-        leave(128 + (interrupt.args[0] if isinstance(interrupt, Terminated) else signal.SIGINT))
+        leave(exit_code_of(interrupt))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -106,7 +84,7 @@ def _words(checkpoint: Path, command: str, saved: bool) -> str:
 
 def end(error: CobreError) -> NoReturn:
     """Say what went wrong, once for all ranks if all found the same, and exit."""
-    rank = rank_here()
+    rank = launched_rank(os.environ)
     if rank == 0:
         typer.echo(f"error: {error}", err=True)
     elif isinstance(error, OutputError | SolverError):  # the others all ranks meet, or follow from another's
@@ -123,6 +101,13 @@ def leave(code: int) -> NoReturn:
 
         abort_job(code)
     sys.exit(code)
+
+
+def exit_code_of(error: BaseException) -> int:
+    """The code that tells of what ended a command."""
+    if isinstance(error, KeyboardInterrupt):
+        return 128 + (error.args[0] if isinstance(error, Terminated) else int(signal.SIGINT))
+    return exit_code(error) if isinstance(error, CobreError) else 1
 
 
 def exit_code(error: CobreError) -> int:
