@@ -62,7 +62,12 @@ def _sections(command: Any, ctx: Any) -> dict[str, Rows]:
         below = command.get_command(ctx, name)
         heading = getattr(below, "rich_help_panel", None) or "Commands"
         sections.setdefault(heading, []).append((name, paragraphs(below.short_help or below.help or "")[0]))
-    sections["Options"] = [(_option(param), _meaning(param)) for param in shown if param not in arguments]
+    heading = ""
+    for param in shown:
+        if param not in arguments:
+            own = getattr(param, "rich_help_panel", None) or "Options"
+            heading = heading if heading and param.name == "help" else own  # --help needs none of its own
+            sections.setdefault(heading, []).append((_option(param), _meaning(param)))
     return {title: rows for title, rows in sections.items() if rows}
 
 
