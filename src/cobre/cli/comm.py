@@ -10,12 +10,13 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from cobre.cli import _console
 from cobre.cli._backends import Backends
+from cobre.cli._console import Color, ColorOption
 from cobre.cli._group import Command, Group
 from cobre.comm import choose, create_communicator
 from cobre.comm._launch import group_environments, launch
@@ -35,7 +36,7 @@ def _comm() -> None:
 
 
 @app.command(cls=Command)
-def info(as_json: AsJson = False) -> None:
+def info(as_json: AsJson = False, color: ColorOption = "auto") -> None:
     """Print which backends are available, which one would be chosen here, and why.
 
     Example: cobre comm info
@@ -44,7 +45,7 @@ def info(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(backends.plain(), indent=2))
     else:
-        backends.show(Console())
+        backends.show(_console.stdout(color))
 
 
 @app.command(cls=Command)
@@ -58,6 +59,7 @@ def check(
     ] = None,
     only: Annotated[str, typer.Option(help="Run only checks whose name contains this.")] = "",
     as_json: AsJson = False,
+    color: ColorOption = "auto",
 ) -> None:
     """Check that a backend keeps the whole contract here, on this machine or cluster.
 
@@ -74,14 +76,14 @@ def check(
     if ranks is not None:
         # The same command on every rank, whose own variables tell it which one it is.
         again = [sys.executable, "-P", "-m", "cobre", "comm", "check", "--backend", name, "--only", only]
-        again += ["--json"] * as_json
+        again += ["--color", color] + ["--json"] * as_json
         with group_environments(name, ranks) as environments:
             raise typer.Exit(launch(again, environments, prefix=False))
     runner = GroupRunner(lambda: create_communicator(name))
     outcomes = list(_watched(runner, run_checks(runner, checks), len(checks), as_json))
     failed = sum(not outcome.passed for outcome in outcomes)
     if runner.rank == 0:
-        _report(name, runner.size, outcomes, as_json)
+        _report(name, runner.size, outcomes, as_json, color)
     runner.close()
     # Rank 0 alone, once it has reported: where a rank fails, launchers end the others.
     raise typer.Exit(1 if failed and runner.rank == 0 else 0)
@@ -98,9 +100,9 @@ def _watched(
     runner: GroupRunner, outcomes: Iterable[Outcome], total: int, as_json: bool
 ) -> Iterator[Outcome]:
     """Pass outcomes on, showing on rank 0 of a terminal how far it is."""
-    console = Console(stderr=True)
+    console = _console.stderr()
     with Progress(
-        console=console, transient=True, disable=as_json or runner.rank != 0 or not console.is_terminal
+        console=console, transient=True, disable=as_json or runner.rank != 0 or not console.is_interactive
     ) as bar:
         task = bar.add_task("checking", total=total)
         for outcome in outcomes:
@@ -108,7 +110,7 @@ def _watched(
             yield outcome
 
 
-def _report(backend: str, size: int, outcomes: list[Outcome], as_json: bool) -> None:
+def _report(backend: str, size: int, outcomes: list[Outcome], as_json: bool, color: Color) -> None:
     failed = [outcome for outcome in outcomes if not outcome.passed]
     if as_json:
         report = {"backend": backend, "ranks": size, "checks": [asdict(outcome) for outcome in outcomes]}
@@ -121,7 +123,7 @@ def _report(backend: str, size: int, outcomes: list[Outcome], as_json: bool) -> 
     for outcome in outcomes:
         kept = Text("yes", "green") if outcome.passed else Text("NO", "bold red")
         table.add_row(outcome.promise, kept, f"{1e3 * outcome.seconds:.1f}")
-    console = Console()
+    console = _console.stdout(color)
     console.print(table)
     for outcome in failed:
         console.print(Text(f"{outcome.name}: {outcome.detail}", "red"), soft_wrap=True)

@@ -1,1 +1,38 @@
-"""Tables and figures of what a run left on disk: a page to read, pictures, charts in notebooks."""
+"""Figures of what a run left on disk, for pages, files and notebooks.
+
+```python
+chart = cobre.report.draw("output", "storage", hydro="Lake")
+cobre.report.save(chart, "lake.png")
+```
+"""
+
+from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec
+from cobre.report._figure import Figure
+from cobre.report._summary import (
+    DeficitSummary,
+    SimulationSummary,
+    StorageSummary,
+    Summary,
+    TrainingSummary,
+    WorkerLoad,
+    summary,
+)
+
+__all__ = [
+    "FIGURES",
+    "DeficitSummary",
+    "Figure",
+    "SimulationSummary",
+    "StorageSummary",
+    "Summary",
+    "TrainingSummary",
+    "WorkerLoad",
+    "available",
+    "caption",
+    "draw",
+    "figure",
+    "rows",
+    "save",
+    "spec",
+    "summary",
+]
