@@ -19,7 +19,7 @@ no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certifi
 
 #: Pages that are one story: their commands leave files that later ones use.
 STORIES = [
-    DOCS / "tutorial" / "first-case.md",
+    DOCS / "tutorial" / "newcomer.md",
     DOCS / "how-to" / "run-a-case.md",
     DOCS / "how-to" / "train-in-parallel.md",
     DOCS / "explanation" / "promises.md",
