@@ -17,6 +17,8 @@ COMMANDS = {
         "init": "Make a case folder from a template.",
         "validate": "Check a case folder without solving anything.",
         "run": "Train a policy for a case and simulate it.",
+        "summary": "Say in a few numbers what a case is, or what a run has found.",
+        "compare": "Say what differs between two results.",
     },
     "Processes": {
         "launch": "Run a command as the ranks of a group on this machine.",

@@ -11,7 +11,7 @@ import typer
 
 from cobre.cli import _console
 from cobre.cli._complete import template_names
-from cobre.cli._console import Color
+from cobre.cli._console import Color, ColorOption
 from cobre.cli._help import WIDEST, row
 
 
@@ -32,6 +32,7 @@ def init(
     list_: Annotated[
         bool, typer.Option("--list", "-l", help="List the templates, and make nothing.")
     ] = False,
+    color: ColorOption = "auto",
 ) -> None:
     """Make a case folder from a template.
 

@@ -6,6 +6,10 @@ cobre.report.save(chart, "lake.png")
 ```
 """
 
+from cobre.report._changes import Change
+from cobre.report._compare import BoundsComparison, Comparison, compare
+from cobre.report._compare_policies import NodeComparison, PolicyComparison
+from cobre.report._compare_simulations import CostsComparison, MeanDifference
 from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec
 from cobre.report._figure import Figure
 from cobre.report._summary import (
@@ -20,8 +24,15 @@ from cobre.report._summary import (
 
 __all__ = [
     "FIGURES",
+    "BoundsComparison",
+    "Change",
+    "Comparison",
+    "CostsComparison",
     "DeficitSummary",
     "Figure",
+    "MeanDifference",
+    "NodeComparison",
+    "PolicyComparison",
     "SimulationSummary",
     "StorageSummary",
     "Summary",
@@ -29,6 +40,7 @@ __all__ = [
     "WorkerLoad",
     "available",
     "caption",
+    "compare",
     "draw",
     "figure",
     "rows",
