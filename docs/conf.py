@@ -9,6 +9,7 @@ from typing import get_args
 import typer.main
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 import cobre
@@ -30,6 +31,8 @@ exclude_patterns = ["_build"]
 templates_path: list[str] = []
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["cobre.css"]
 html_title = f"Cobre for Python {release}"
 html_show_copyright = False
 html_show_sphinx = False
@@ -83,6 +86,13 @@ def _spare_colons(_app, what, _name, _obj, _options, lines):
     """Napoleon takes what stands before a colon, in the first line on a property, for its type."""
     if what == "property" and lines:
         lines[:1] = lines[0].replace(": ", ":\n").split("\n")
+
+
+def _list_once(app, _domain, _kind, content):
+    """On the page of errors each class has a heading, which is enough for its table of contents."""
+    if app.env.docname == "reference/errors":
+        for signature in content.parent.findall(addnodes.desc_signature):
+            signature["_toc_name"] = ""
 
 
 def _find_by_short_name(app, env, node, contnode):
@@ -186,6 +196,7 @@ class CommandHelp(_Generated):
 def setup(app):
     app.connect("autodoc-process-docstring", _spare_colons, priority=400)  # before Napoleon
     app.connect("autodoc-process-docstring", _adapt_docstring)
+    app.connect("object-description-transform", _list_once)
     app.connect("missing-reference", _find_by_short_name)
     app.add_directive("conformance-checks", ConformanceChecks)
     app.add_directive("number-of-checks", NumberOfChecks)
