@@ -16,6 +16,7 @@ COMMANDS = {
     "A study": {
         "validate": "Check a case folder without solving anything.",
         "run": "Train a policy for a case and simulate it.",
+        "report": "One page with everything about a result, for a browser.",
     },
     "Processes": {
         "launch": "Run a command as the ranks of a group on this machine.",

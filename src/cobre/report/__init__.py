@@ -8,5 +8,20 @@ cobre.report.save(chart, "lake.png")
 
 from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec
 from cobre.report._figure import Figure
+from cobre.report._page import html, write
+from cobre.report._reading import reading
 
-__all__ = ["FIGURES", "Figure", "available", "caption", "draw", "figure", "rows", "save", "spec"]
+__all__ = [
+    "FIGURES",
+    "Figure",
+    "available",
+    "caption",
+    "draw",
+    "figure",
+    "html",
+    "reading",
+    "rows",
+    "save",
+    "spec",
+    "write",
+]

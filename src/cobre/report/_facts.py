@@ -150,8 +150,8 @@ class Facts:
         return labels(self.results, "bus", [bus])[bus]
 
     @property
-    def waiting(self) -> float | None:
-        """The share of their time that workers spent with or waiting for others; None for one worker."""
+    def busy(self) -> float | None:
+        """The share of their time that workers had work, and were not with others; None for one worker."""
         path = self.results.folder / "training" / "timing" / "mpi_ranks.parquet"
         if self.workers < 2 or not path.exists():
             return None
@@ -159,7 +159,7 @@ class Facts:
         forward, backward, others = (
             pc.sum(table[f"{name}_time_ms"]).as_py() or 0 for name in ("forward", "backward", "communication")
         )
-        return others / (forward + backward) if forward + backward else None
+        return 1 - others / (forward + backward) if forward + backward else None
 
     @property
     def distribution(self) -> dict[str, Any]:

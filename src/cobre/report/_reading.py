@@ -10,8 +10,8 @@ from cobre.results import Results
 SETTLED = 1e-3
 #: A stage or bus whose price is this many times the mean is worth a word.
 DEAR = 1.02
-#: Above this share of waiting, more workers would mostly wait.
-WAITING = 0.4
+#: Workers that have work for less than this share of their time mostly wait.
+BUSY = 0.6
 
 
 def reading(results: Results) -> tuple[str, str, str]:
@@ -118,8 +118,8 @@ def _course(facts: Facts) -> str:
     reason = facts.results.manifest.get("convergence", {}).get("termination_reason", "")
     if facts.unfinished != "training" and reason:
         words += f", until {stopped(reason)}"
-    if facts.waiting is not None:
-        words += f"; workers spent {percent(facts.waiting)} of their time waiting for each other"
+    if facts.busy is not None:
+        words += f"; they were busy for {percent(facts.busy)} of it and with each other or waiting for the rest"
     return f"{words}."
 
 
@@ -136,6 +136,6 @@ def _next(facts: Facts) -> str:
     if rise is not None and rise[0] > SETTLED:
         last = count(rise[1], "iteration")
         return f"The bound still rose by {percent(rise[0])} in the last {last}: raise the limit to tighten it."
-    if facts.waiting is not None and facts.waiting > WAITING:
+    if facts.busy is not None and facts.busy < BUSY:
         return "Fewer workers would hardly be slower."
-    return "Nothing is left to do." if rise is not None else ""
+    return "The bound has settled: nothing is left to do." if rise is not None else ""

@@ -115,6 +115,22 @@ class RunResult:
     training: TrainingResult | None
     simulation: SimulationResult | None
 
+    def report(self, path: str | Path | None = None, *, title: str | None = None) -> Path:
+        """Write a page about the run: one file, which any browser opens without a network.
+
+        Args:
+            path: where; ``report.html`` in the output folder unless given.
+            title: above it; the name of the case unless given.
+
+        Raises:
+            ResultsError: the folder is no result any more.
+            OutputError: the page cannot be written.
+            MissingExtra: what draws is not installed: ``pip install 'cobre[report]'``.
+        """
+        from cobre.report import write  # noqa: PLC0415  it imports what only some have installed
+
+        return write(self.output_directory, path, title=title)
+
 
 @dataclass(frozen=True, eq=False)
 class TableRecorder:
