@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cobre.report._figure import Columns
+from cobre.report._panel import Floats
 from cobre.report._source import calendar
 from cobre.report._theme import altair
 from cobre.results import Results
@@ -85,6 +86,17 @@ def key(names: Sequence[str], colours: Sequence[str], symbol: str = "stroke") ->
         "scale": scale,
         "legend": alt.Legend(symbolType=symbol, columns=len(names)),
     }
+
+
+def stacked(parts: Mapping[str, Floats]) -> dict[str, tuple[Floats, Floats]]:
+    """Where each part lies when all are put on one another: what is positive upwards, the rest downwards."""
+    above = below = np.zeros(len(next(iter(parts.values()), np.zeros(0))))
+    found = {}
+    for name, values in parts.items():
+        start = np.where(values < 0, below, above)
+        found[name] = (start, start + values)
+        above, below = above + np.maximum(values, 0), below + np.minimum(values, 0)
+    return found
 
 
 def named(layer: Any, series: str) -> Any:

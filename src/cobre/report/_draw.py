@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cobre.errors import CobreError, InvalidChoice, OutputError
-from cobre.report import _convergence, _storage
+from cobre.report import _convergence, _power, _prices, _storage
 from cobre.report._figure import Columns, Figure
 from cobre.report._source import Source, opened
 from cobre.report._theme import altair, theme_called, vl_convert
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: All figures by name, in the order in which a planner reads them.
 FIGURES: Mapping[str, Figure] = MappingProxyType(
-    {module.FIGURE.name: module.FIGURE for module in (_convergence, _storage)}
+    {module.FIGURE.name: module.FIGURE for module in (_convergence, _storage, _power, _prices)}
 )
 
 #: The endings of files that figures can be written to.
