@@ -10,7 +10,7 @@ import numpy as np
 from cobre.errors import ResultsError
 from cobre.report._axes import NUMBER, key, money_y, named, of
 from cobre.report._costs import totals
-from cobre.report._figure import Columns, Figure, rounded, si
+from cobre.report._figure import Columns, Figure, Options, rounded, si
 from cobre.report._panel import Floats
 from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
@@ -109,6 +109,12 @@ def simulated(results: Results) -> Estimate | None:
         return Estimate.of(totals(results).tolist())
     except ResultsError:
         return None
+
+
+def needs_iterations(results: Results) -> Options:
+    """There is nothing to choose, but there must be an iteration."""
+    history(results)
+    return {}
 
 
 def rows(results: Results) -> Columns:
@@ -213,4 +219,5 @@ FIGURE = Figure(
     rows,
     chart,
     caption,
+    options_of=needs_iterations,
 )

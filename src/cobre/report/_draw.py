@@ -9,7 +9,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cobre.errors import CobreError, InvalidChoice, OutputError
-from cobre.report import _convergence, _power, _prices, _storage
+from cobre.report import (
+    _components,
+    _convergence,
+    _costs,
+    _power,
+    _prices,
+    _storage,
+    _timeline,
+    _value,
+)
 from cobre.report._figure import Columns, Figure
 from cobre.report._source import Source, opened
 from cobre.report._theme import altair, theme_called, vl_convert
@@ -17,10 +26,9 @@ from cobre.report._theme import altair, theme_called, vl_convert
 if TYPE_CHECKING:
     from altair import LayerChart
 
+_ORDER = (_convergence, _storage, _power, _prices, _costs, _components, _value, _timeline)
 #: All figures by name, in the order in which a planner reads them.
-FIGURES: Mapping[str, Figure] = MappingProxyType(
-    {module.FIGURE.name: module.FIGURE for module in (_convergence, _storage, _power, _prices)}
-)
+FIGURES: Mapping[str, Figure] = MappingProxyType({module.FIGURE.name: module.FIGURE for module in _ORDER})
 
 #: The endings of files that figures can be written to.
 ENDINGS = (".png", ".svg", ".json", ".html")
@@ -49,7 +57,7 @@ def available(source: Source) -> dict[str, str | None]:
 
 def _hindrance(one: Figure, results: Any) -> str | None:
     try:
-        one.rows_of(results, **one.chosen(results, {}))
+        one.options(results)
     except CobreError as error:
         return str(error)
     return None

@@ -47,6 +47,8 @@ KIND_OF = {
     "pumping_stations": "pumping_station",
     "exchanges": "line",
 }
+#: Which share of the load is the least that a picture shows.
+VISIBLE = 1e-4
 #: In place of no hours, those of a stage in which there is no power at all.
 TINY = 1e-9
 #: Tables whose energy, divided by their power, tells the hours of a block.
@@ -153,13 +155,16 @@ def chart(results: Results, theme: Theme) -> Any:
 
 @remembered
 def _shown(results: Results) -> list[str]:
-    """The parts that are not nothing, at some bus and stage."""
-    power, buses = mean_power(results), options(results)["bus"]
+    """The parts that can be seen, at some bus and stage."""
+    seen: dict[str, bool] = {}
+    for bus in options(results)["bus"]:
+        found = balance(results, bus)
+        least = VISIBLE * np.abs(found[LOAD]).max(initial=0.0)
+        for name, values in found.items():
+            seen[name] = seen.get(name, False) or bool(np.abs(values).max(initial=0.0) > least)
     order = [*dict.fromkeys(name for *_, name in PARTS)]
     order.insert(order.index("deficit"), EXCHANGED)
-    exchanged = any(balance(results, bus)[EXCHANGED].any() for bus in buses if bus is not None)
-    there = {name: any(values.any() for values in by_bus.values()) for name, by_bus in power.items()}
-    return [name for name in order if {**there, EXCHANGED: exchanged}.get(name)]
+    return [name for name in order if seen.get(name)]
 
 
 def caption(results: Results, bus: int | None) -> str:
@@ -168,10 +173,16 @@ def caption(results: Results, bus: int | None) -> str:
     found = {name: float(values @ hours) for name, values in balance(results, bus).items()}
     load = found.pop(LOAD)
     name = "whole system" if bus is None else labels(results, "bus", [bus])[bus]
-    mean = f"load of {grouped(load / hours.sum())} MW in the mean"
-    largest = sorted((part for part in found if found[part]), key=lambda part: -abs(found[part]))
-    shares = [f"{part} {100 * found[part] / load:.3g} %" for part in largest[:4]] if load else []
-    return " · ".join([name, mean, *shares])
+    words = [name, f"load of {grouped(load / hours.sum())} MW in the mean"]
+    if load:
+        found = {part: 100 * amount / load for part, amount in found.items()}
+        exchanged = found.pop(EXCHANGED, 0.0)
+        found["imports" if exchanged > 0 else "exports"] = abs(exchanged)
+        largest = sorted(found, key=lambda part: -abs(found[part]))[:4]
+        words += [f"{part} {found[part]:.1f} %" for part in largest if abs(found[part]) >= 0.05]
+        if 0 < found.get("deficit", 0.0) < 0.05:
+            words.append("deficit under 0.1 %")
+    return " · ".join(words)
 
 
 FIGURE = Figure(

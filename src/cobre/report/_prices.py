@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cobre.report._axes import NUMBER, key, of, quantity_y, stage_x, when
-from cobre.report._figure import Columns, Figure, Options, grouped, rounded
+from cobre.report._axes import NUMBER, of, quantity_y, stage_x, when
+from cobre.report._figure import Columns, Figure, Options, rounded
 from cobre.report._panel import Floats, panel
 from cobre.report._power import block_hours
 from cobre.report._source import labels, remembered
@@ -57,19 +57,17 @@ def chart(results: Results, theme: Theme) -> Any:
     """A line for each bus, in the middle of its bands."""
     alt = altair()
     x, y = stage_x(results), quantity_y("marginal cost, $/MWh")
-    names = list(labels(results, "bus", panel(results, "buses").ids).values())
-    colours = [theme.series[place % len(theme.series)] for place in range(len(names))]
-    bands, lines = key(names, colours), key(names, colours)
-    bands["legend"] = None
-    fill, stroke = alt.Fill(**bands), alt.Stroke(**lines)
+    scale = alt.Scale(range=list(theme.series))
+    legend = alt.Legend(symbolType="stroke", columns=6)
+    colour = alt.Color("series:N", scale=scale, sort=None, legend=legend)
     shown = [alt.Tooltip("label:N", title="stage"), alt.Tooltip("series:N", title="bus")]
     shown += [alt.Tooltip(f"{name}:Q", format=NUMBER) for name in ("mean", "p95", "median", "p5")]
     wide, narrow = (alt.Chart().mark_area(opacity=opacity) for opacity in (0.15, 0.22))
     line = alt.Chart().mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18))
     return alt.layer(
-        wide.encode(x, of(y, "p5"), y2="p95", fill=fill),
-        narrow.encode(x, of(y, "p25"), y2="p75", fill=fill),
-        line.encode(x, of(y, "mean"), stroke=stroke, tooltip=shown),
+        wide.encode(x, of(y, "p5"), y2="p95", color=colour),
+        narrow.encode(x, of(y, "p25"), y2="p75", color=colour),
+        line.encode(x, of(y, "mean"), color=colour, tooltip=shown),
     )
 
 
@@ -85,12 +83,12 @@ def caption(results: Results, bus: int | None) -> str:
         )
         return (
             f"means over {len(next(iter(found.values())))} scenarios and all hours: from "
-            f"{grouped(means[cheap])} $/MWh ({names[cheap]}) to {grouped(means[dear])} ({names[dear]})"
+            f"{means[cheap]:,.2f} $/MWh ({names[cheap]}) to {means[dear]:,.2f} ({names[dear]})"
         )
     low, high = np.quantile(found[bus], (0.05, 0.95))
     return (
-        f"{labels(results, 'bus', [bus])[bus]} · {grouped(means[bus])} $/MWh in the mean · "
-        f"nine of ten between {grouped(low)} and {grouped(high)} · bands: 5 to 95 %, 25 to 75 %"
+        f"{labels(results, 'bus', [bus])[bus]} · {means[bus]:,.2f} $/MWh in the mean · "
+        f"nine of ten between {low + 0.0:,.2f} and {high:,.2f} · bands: 5 to 95 %, 25 to 75 %"
     )
 
 
