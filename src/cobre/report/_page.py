@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import cobre
 from cobre.report._about import about, banner, run_groups, status
-from cobre.report._draw import FIGURES, available, caption, spec
+from cobre.report._draw import FIGURES, available, spec
 from cobre.report._facts import Facts
 from cobre.report._figure import Columns, Figure, Options
 from cobre.report._key import key_figures
@@ -29,7 +28,7 @@ from cobre.results import Results
 from cobre.results._files import write_bytes
 
 #: How many drawings of one figure a page holds at most; beyond that, stages are left out evenly.
-MOST_DRAWINGS = 2400
+MOST_DRAWINGS = 1000
 #: What could end the script element that JSON stands in, or a line of JavaScript.
 _ESCAPES = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -87,10 +86,12 @@ def html(source: Results | str | os.PathLike[str], *, title: str | None = None) 
     """Return the page that `write` writes; arguments and errors are the same."""
     convert, environment = vl_convert(), _theme._needed("jinja2").Environment(autoescape=True)
     results = opened(source)
-    with ThreadPoolExecutor(1) as pool:
-        library = pool.submit(convert.javascript_bundle)  # takes as long as all the rest
-        content = _content(results)
-    unescaped = {"style": _file("page.css"), "script": _file("page.js"), "library": library.result()}
+    content = _content(results)
+    unescaped = {
+        "style": _file("page.css"),
+        "script": _file("page.js"),
+        "library": convert.javascript_bundle(),
+    }
     safe = {name: _theme._needed("markupsafe").Markup(text) for name, text in unescaped.items()}
     template = environment.from_string(_file("page.html.jinja"))
     name = title or Facts(results).case_name
@@ -117,14 +118,11 @@ def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
     options = figure.options(results)
     choices = _choices(options)
     parts = [dict(zip(options, chosen, strict=True)) for chosen in itertools.product(*(c.values for c in choices))]
-    each = [figure.rows_of(results, **part) for part in parts]
-    shared = _shared(each)
     content = {
         "specs": {theme: spec(results, figure.name, theme) for theme in THEMES},
         "choices": [{"name": choice.name, "options": choice.options} for choice in choices],
-        "shared": shared,
-        "each": [{name: column for name, column in rows.items() if name not in shared} for rows in each],
-        "captions": [caption(results, figure.name, **part) for part in parts],
+        "captions": [figure.caption_of(results, **part) for part in parts],
+        **pooled([figure.rows_of(results, **part) for part in parts]),
     }
     return _Drawn(
         *(known.name, known.title, known.question, known.height),
@@ -172,10 +170,18 @@ def _hint(name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
     return ""
 
 
-def _shared(each: list[Columns]) -> Columns:
-    """The columns that are the same in all tables."""
-    first, *others = each
-    return {name: column for name, column in first.items() if all(rows.get(name) == column for rows in others)}
+def pooled(tables: list[Columns]) -> dict[str, Any]:
+    """Return tables whose columns are places in a pool, where equal columns are one: most have the same stages.
+
+    >>> pooled([{"stage": [0, 1], "mean": [5, 6]}, {"stage": [0, 1], "mean": [7, 8]}])
+    {'pool': [[0, 1], [5, 6], [7, 8]], 'each': [{'stage': 0, 'mean': 1}, {'stage': 0, 'mean': 2}]}
+    """
+    places: dict[tuple[Any, ...], int] = {}
+    each = [
+        {name: places.setdefault(tuple(column), len(places)) for name, column in table.items()}
+        for table in tables
+    ]
+    return {"pool": [list(column) for column in places], "each": each}
 
 
 def embedded(content: Any) -> str:

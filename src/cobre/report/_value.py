@@ -72,13 +72,27 @@ def _inflows(results: Results, stage: int) -> dict[tuple[int, int], float]:
     """Mean inflows after a stage by plant and lag: its own are the latest, those it knew are older by one."""
     hydros = panel(results, "hydros")
     rows = hydros.first_rows[:, stage]
-    means = hydros.means("incremental_inflow_m3s")[0][rows]
+    means = _natural(results)[rows]
     found = {(hydro, 1): float(mean) for hydro, mean in zip(hydros.ids, means, strict=True)}
+    return found | _older(results).get(stage, {})
+
+
+@remembered
+def _natural(results: Results) -> Floats:
+    """The mean inflow of each row of the table of plants."""
+    return panel(results, "hydros").means("incremental_inflow_m3s")[0]
+
+
+@remembered
+def _older(results: Results) -> dict[int, dict[tuple[int, int], float]]:
+    """The mean inflows that each stage knew, by plant and lag as the stage after it counts them."""
+    found: dict[int, dict[tuple[int, int], float]] = {}
     if "inflow_lags" in results.tables:
-        table = results.simulation("inflow_lags", ["stage_id", "hydro_id", "lag_index", "inflow_m3s"])
-        own = table.filter(np.asarray(table["stage_id"].to_numpy()) == stage)
-        mean = own.group_by(["hydro_id", "lag_index"]).aggregate([("inflow_m3s", "mean")]).to_pylist()
-        found |= {(row["hydro_id"], row["lag_index"] + 1): row["inflow_m3s_mean"] for row in mean}
+        keys = ["stage_id", "hydro_id", "lag_index"]
+        table = results.simulation("inflow_lags", [*keys, "inflow_m3s"])
+        for row in table.group_by(keys).aggregate([("inflow_m3s", "mean")]).to_pylist():
+            place = row["hydro_id"], row["lag_index"] + 1
+            found.setdefault(row["stage_id"], {})[place] = row["inflow_m3s_mean"]
     return found
 
 

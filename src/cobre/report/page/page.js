@@ -19,7 +19,7 @@
   const EMBEDDING = { mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: tip, logLevel: 1 };
   let printing = false;
 
-  // Rows are kept as columns. Those that are the same for all choices are kept once.
+  // Rows are kept as columns, and equal columns once, in a pool.
   class Figure {
     constructor(section) {
       this.name = section.id;
@@ -46,7 +46,8 @@
     }
 
     get columns() {
-      return { ...this.content.shared, ...this.content.each[this.place] };
+      const { pool, each } = this.content;
+      return Object.fromEntries(Object.entries(each[this.place]).map(([name, column]) => [name, pool[column]]));
     }
 
     get rows() {
