@@ -8,6 +8,7 @@ from cobre import __version__
 from cobre.cli import comm
 from cobre.cli._ending import end
 from cobre.cli.launch import launch
+from cobre.cli.plot import plot
 from cobre.cli.run import run
 from cobre.cli.validate import validate
 from cobre.errors import CobreError
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(validate)
+app.command()(plot)
 app.add_typer(comm.app, name="comm")
 # What follows the command's name is its own, options included, with or without "--" before it.
 app.command(context_settings={"allow_interspersed_args": False})(launch)

@@ -6,7 +6,20 @@ cobre.report.save(chart, "lake.png")
 ```
 """
 
-from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec
+from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec, svg
 from cobre.report._figure import Figure
+from cobre.report._source import Source
 
-__all__ = ["FIGURES", "Figure", "available", "caption", "draw", "figure", "rows", "save", "spec"]
+__all__ = [
+    "FIGURES",
+    "Figure",
+    "Source",
+    "available",
+    "caption",
+    "draw",
+    "figure",
+    "rows",
+    "save",
+    "spec",
+    "svg",
+]
