@@ -94,9 +94,13 @@ class Opened:
 
     def drawing(self, name):
         """The shapes of a figure's marks."""
-        marks = self.figure(name).locator(".chart svg").evaluate(
-            "svg => [...svg.querySelectorAll('[class*=mark-] path, [class*=mark-] line')]"
-            ".map((mark) => mark.getAttribute('d') + mark.getAttribute('transform'))"
+        marks = (
+            self.figure(name)
+            .locator(".chart svg")
+            .evaluate(
+                "svg => [...svg.querySelectorAll('[class*=mark-] path, [class*=mark-] line')]"
+                ".map((mark) => mark.getAttribute('d') + mark.getAttribute('transform'))"
+            )
         )
         return [mark for mark in marks if mark]
 

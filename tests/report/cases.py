@@ -11,7 +11,7 @@ HOSTILE = {
     "spring": "<img src=x onerror='window.hacked=1'>",
     "gorge": "</script><script>window.hacked=2</script>",
     "plain": "<!--<script>\u2028'\"&amp;{{ 7*7 }}",
-    "mouth": "=HYPERLINK(\"http://evil.example\",\"mouth\")",
+    "mouth": '=HYPERLINK("http://evil.example","mouth")',
     "town": "<svg onload=window.hacked=3>town",
 }
 
@@ -51,7 +51,8 @@ def wide(folder, hydros=160, stages=120, buses=8):
         },
         "initial_conditions.json": {
             "storage": [
-                {"hydro_id": plant["id"], "value_hm3": 0.6 * plant["reservoir"]["max_storage_hm3"]} for plant in plants
+                {"hydro_id": plant["id"], "value_hm3": 0.6 * plant["reservoir"]["max_storage_hm3"]}
+                for plant in plants
             ],
             "filling_storage": [],
         },

@@ -277,7 +277,10 @@ def test_names_stay_text_wherever_they_are_shown(browser, attacked):
             shown.table("storage")
             shown.saved("storage", "svg")
         assert shown.page.locator("h1").inner_text() == "a <b>bold</b> case"
-        assert shown.page.evaluate("[window.hacked, document.querySelectorAll('img, h1 b').length]") == [None, 0]
+        assert shown.page.evaluate("[window.hacked, document.querySelectorAll('img, h1 b').length]") == [
+            None,
+            0,
+        ]
 
 
 def test_a_spreadsheet_takes_no_name_for_a_formula():

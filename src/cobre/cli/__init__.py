@@ -17,6 +17,7 @@ COMMANDS = {
         "validate": "Check a case folder without solving anything.",
         "run": "Train a policy for a case and simulate it.",
         "report": "One page with everything about a result, for a browser.",
+        "plot": "Draw a figure of a run, and write it to a file.",
     },
     "Processes": {
         "launch": "Run a command as the ranks of a group on this machine.",

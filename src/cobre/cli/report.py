@@ -15,7 +15,9 @@ def report(
     folder: Annotated[Path, typer.Argument(help="The result folder: CASE/output, or what --output was.")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write; FOLDER/report.html unless given."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Where to write; FOLDER/report.html unless given."
+        ),
     ] = None,
     title: Annotated[
         str | None, typer.Option(metavar="WORDS", help="Above the page; the case's name unless given.")

@@ -6,14 +6,16 @@ cobre.report.save(chart, "lake.png")
 ```
 """
 
-from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec
+from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec, svg
 from cobre.report._figure import Figure
 from cobre.report._page import html, write
 from cobre.report._reading import reading
+from cobre.report._source import Source
 
 __all__ = [
     "FIGURES",
     "Figure",
+    "Source",
     "available",
     "caption",
     "draw",
@@ -23,5 +25,6 @@ __all__ = [
     "rows",
     "save",
     "spec",
+    "svg",
     "write",
 ]

@@ -46,8 +46,8 @@ def levels(results: Results) -> dict[str, float]:
     """Costs that tell the most: the mean, what one scenario in twenty is below or above, and the dearest."""
     found = totals(results)
     low, high = np.quantile(found, (TAIL, 1 - TAIL))
-    named = {"5 %": float(low), "mean": float(found.mean()), "95 %": float(high)}
-    named[f"CVaR of {100 * TAIL:g} %"] = tail_mean(found, TAIL)
+    named = {"P5": float(low), "mean": float(found.mean()), "P95": float(high)}
+    named["CVaR 95 %"] = tail_mean(found, TAIL)
     with suppress(ResultsError, IndexError):  # a simulation alone has none
         named["lower bound"] = float(results.convergence["lower_bound"][-1].as_py())
     return named
@@ -69,18 +69,25 @@ def rows(results: Results) -> Columns:
     found = totals(results)
     counts, edges = np.histogram(found, bins=_bins(found))
     share = 100 * counts / len(found)
-    marks = sorted(levels(results).items(), key=lambda mark: mark[1])
-    middle = (edges[0] + edges[-1]) / 2
+    marks = _marks(results, edges)
     bars, lines = [None] * len(counts), [None] * len(marks)
-    heights = share.max() * (1.5 - 0.09 * np.arange(len(marks)))
+    heights = share.max() * (1.55 - 0.1 * np.arange(len(marks)))
     return {
-        "from": [*rounded(edges[:-1]), *rounded([value for _, value in marks])],
+        "from": [*rounded(edges[:-1]), *rounded([value for _, value, _ in marks])],
         "to": [*rounded(edges[1:]), *lines],
         "share": [*rounded(share), *rounded(heights)],
         "count": [*counts.tolist(), *lines],
-        "mark": [*bars, *(f"{name}: {si(value)}" for name, value in marks)],
-        "left": [*bars, *(bool(value > middle) for _, value in marks)],
+        "mark": [*bars, *(f"{name}: {si(value)}" for name, value, _ in marks)],
+        "left": [*bars, *(left for *_, left in marks)],
     }
+
+
+def _marks(results: Results, edges: Floats) -> list[tuple[str, float, bool]]:
+    """Lines from the highest to the lowest, and whether their words are to the left: none hides another's."""
+    turn = edges[0] + 0.7 * (edges[-1] - edges[0])
+    known = sorted(levels(results).items(), key=lambda mark: mark[1])
+    rightwards = [(name, value, False) for name, value in known if value <= turn]
+    return rightwards + [(name, value, True) for name, value in known[::-1] if value > turn]
 
 
 def _bins(found: Floats) -> int:
@@ -102,18 +109,20 @@ def chart(results: Results, theme: Theme) -> Any:
         alt.Tooltip("count:Q", title="scenarios"),
     ]
     lines = alt.Chart().mark_rule(color=theme.ink, strokeDash=[4, 3]).transform_filter("datum.mark != null")
-    shapes = [
+    halo = {"stroke": theme.paper, "strokeWidth": 4, "strokeJoin": "round"}
+    words = [
         alt.Chart()
-        .mark_text(align="right" if left else "left", dx=-5 if left else 5, dy=4)
+        .mark_text(align="right" if left else "left", dx=-5 if left else 5, dy=4, **look)
         .encode(x, y, text="mark:N")
         .transform_filter(f"datum.mark != null && datum.left == {str(left).lower()}")
+        for look in (halo, {})
         for left in (True, False)
     ]
-    base = bars.transform_filter("datum.mark == null").transform_calculate(none="0")
+    base = bars.transform_filter("datum.mark == null")
     return alt.layer(
         base.encode(x, y, x2="to", y2=alt.Y2(datum=0), tooltip=told),
         lines.encode(x, y, y2=alt.Y2(datum=0)),
-        *shapes,
+        *words,
     )
 
 

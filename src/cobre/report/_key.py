@@ -23,7 +23,15 @@ class KeyFigure:
 
 def key_figures(facts: Facts) -> list[KeyFigure]:
     """Return the seven: three that matter most, then four."""
-    return [_cost(facts), _bound(facts), _gap(facts), _iterations(facts), _time(facts), _scenarios(facts), _cuts(facts)]
+    return [
+        _cost(facts),
+        _bound(facts),
+        _gap(facts),
+        _iterations(facts),
+        _time(facts),
+        _scenarios(facts),
+        _cuts(facts),
+    ]
 
 
 def _cost(facts: Facts) -> KeyFigure:
@@ -72,7 +80,9 @@ def _scenarios(facts: Facts) -> KeyFigure:
     if facts.cost is None:
         return KeyFigure("Scenarios", NONE, note="not simulated")
     stages = len(facts.market.by_stage) if facts.market else 0
-    return KeyFigure("Scenarios", f"{facts.cost.count:,}", note=f"of {count(stages, 'stage')}" if stages else "")
+    return KeyFigure(
+        "Scenarios", f"{facts.cost.count:,}", note=f"of {count(stages, 'stage')}" if stages else ""
+    )
 
 
 def _cuts(facts: Facts) -> KeyFigure:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import cobre
+from cobre.report import _theme
 from cobre.report._about import about, banner, run_groups, status
 from cobre.report._draw import FIGURES, available, spec
 from cobre.report._facts import Facts
@@ -22,7 +24,6 @@ from cobre.report._figure import Columns, Figure, Options
 from cobre.report._key import key_figures
 from cobre.report._reading import reading
 from cobre.report._source import opened
-from cobre.report import _theme
 from cobre.report._theme import THEMES, vl_convert
 from cobre.results import Results
 from cobre.results._files import write_bytes
@@ -95,7 +96,9 @@ def html(source: Results | str | os.PathLike[str], *, title: str | None = None) 
     safe = {name: _theme._needed("markupsafe").Markup(text) for name, text in unescaped.items()}
     template = environment.from_string(_file("page.html.jinja"))
     name = title or Facts(results).case_name
-    return str(template.render(title=name, version=cobre.__version__, folder=results.folder, **content, **safe))
+    return str(
+        template.render(title=name, version=cobre.__version__, folder=results.folder, **content, **safe)
+    )
 
 
 def _content(results: Results) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def _content(results: Results) -> dict[str, Any]:
         "status": status(facts),
         "banner": banner(facts),
         "key": key_figures(facts),
-        "reading": reading(results),
+        "reading": [unbroken(line) for line in reading(results)],
         "figures": [_drawn(results, FIGURES[name], why) for name, why in available(results).items()],
         "run": run_groups(facts),
     }
@@ -117,7 +120,9 @@ def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
         return known
     options = figure.options(results)
     choices = _choices(options)
-    parts = [dict(zip(options, chosen, strict=True)) for chosen in itertools.product(*(c.values for c in choices))]
+    parts = [
+        dict(zip(options, chosen, strict=True)) for chosen in itertools.product(*(c.values for c in choices))
+    ]
     content = {
         "specs": {theme: spec(results, figure.name, theme) for theme in THEMES},
         "choices": [{"name": choice.name, "options": choice.options} for choice in choices],
@@ -192,6 +197,17 @@ def embedded(content: Any) -> str:
     """
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(_ESCAPES)
+
+
+def unbroken(words: str) -> str:
+    """Return words in which no line ends between a number and its unit.
+
+    >>> unbroken("8.5 % of 3 things").replace("\xa0", "_")
+    '8.5_% of 3 things'
+    """
+    return re.sub(r"(?<=[\d.±]) (?=[%$±\d]|(?:[mb]illion|trillion|min|s|h)\b)", "\xa0", words).replace(
+        " $", "\xa0$"
+    )
 
 
 def _file(name: str) -> str:

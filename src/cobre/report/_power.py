@@ -47,8 +47,8 @@ KIND_OF = {
     "pumping_stations": "pumping_station",
     "exchanges": "line",
 }
-#: Which share of the load is the least that a picture shows.
-VISIBLE = 1e-4
+#: Which share of the load is less than a picture shows: half a pixel.
+VISIBLE = 2e-3
 #: In place of no hours, those of a stage in which there is no power at all.
 TINY = 1e-9
 #: Tables whose energy, divided by their power, tells the hours of a block.
@@ -133,7 +133,7 @@ def chart(results: Results, theme: Theme) -> Any:
     """What gives power on top of one another, and the load as a line."""
     alt = altair()
     shown = _shown(results)
-    x, y = stage_x(results, "from"), quantity_y("mean power, MW")
+    x, y = stage_x(results, "from"), quantity_y("mean power, MW", nice=False)
     fill = alt.Fill(**key(shown, [theme.series[COLOURS[name]] for name in shown], "square"))
     stroke = alt.Stroke(**key([LOAD], [theme.ink]))
     tooltip = [
@@ -179,9 +179,9 @@ def caption(results: Results, bus: int | None) -> str:
         exchanged = found.pop(EXCHANGED, 0.0)
         found["imports" if exchanged > 0 else "exports"] = abs(exchanged)
         largest = sorted(found, key=lambda part: -abs(found[part]))[:4]
-        words += [f"{part} {found[part]:.1f} %" for part in largest if abs(found[part]) >= 0.05]
-        if 0 < found.get("deficit", 0.0) < 0.05:
-            words.append("deficit under 0.1 %")
+        words += [f"{part} {abs(found[part]):.1f} %" for part in largest if abs(found[part]) >= 0.05]
+        if found.get("deficit", 0.0) > 0 and "deficit" not in largest:
+            words.append(f"deficit {found['deficit']:.2g} %")
     return " · ".join(words)
 
 

@@ -58,7 +58,7 @@ def chart(results: Results, theme: Theme) -> Any:
     alt = altair()
     x, y = stage_x(results), quantity_y("marginal cost, $/MWh")
     scale = alt.Scale(range=list(theme.series))
-    legend = alt.Legend(symbolType="stroke", columns=6)
+    legend = alt.Legend(symbolType="stroke", columns=6, symbolOpacity=1)
     colour = alt.Color("series:N", scale=scale, sort=None, legend=legend)
     shown = [alt.Tooltip("label:N", title="stage"), alt.Tooltip("series:N", title="bus")]
     shown += [alt.Tooltip(f"{name}:Q", format=NUMBER) for name in ("mean", "p95", "median", "p5")]

@@ -36,12 +36,16 @@ def policy_line(facts: Facts) -> str:
     if bound is None and cost is None:
         return "There is no policy yet: no iteration has been finished."
     if cost is None:
-        return f"No policy can cost less than {money(bound or 0.0)}; what this one costs has not been simulated."
+        return (
+            f"No policy can cost less than {money(bound or 0.0)}; what this one costs has not been simulated."
+        )
     spread = "" if cost.count < 2 else f" on average over {count(cost.count, 'scenario')}"
     amount = money(cost.mean) if cost.count < 2 else money_between(cost.mean, cost.half_width())
     if bound is None:
         return f"The policy costs {amount}{spread}; the folder has no training to compare that with."
-    return f"The policy costs {amount}{spread}, and none can cost less than {money(bound)}: {gap_words(facts)}."
+    return (
+        f"The policy costs {amount}{spread}, and none can cost less than {money(bound)}: {gap_words(facts)}."
+    )
 
 
 def gap_words(facts: Facts) -> str:
@@ -114,12 +118,16 @@ def run_line(facts: Facts) -> str:
 def _course(facts: Facts) -> str:
     if not facts.trained:
         return "There is no iteration of training in this folder."
-    words = f"{count(facts.iterations, 'iteration')} took {duration(facts.training_s or 0.0)} on {_who(facts)}"
+    words = (
+        f"{count(facts.iterations, 'iteration')} took {duration(facts.training_s or 0.0)} on {_who(facts)}"
+    )
     reason = facts.results.manifest.get("convergence", {}).get("termination_reason", "")
     if facts.unfinished != "training" and reason:
         words += f", until {stopped(reason)}"
     if facts.busy is not None:
-        words += f"; they were busy for {percent(facts.busy)} of it and with each other or waiting for the rest"
+        words += (
+            f"; they were busy for {percent(facts.busy)} of it and with each other or waiting for the rest"
+        )
     return f"{words}."
 
 
@@ -135,7 +143,9 @@ def _next(facts: Facts) -> str:
     rise = facts.rise
     if rise is not None and rise[0] > SETTLED:
         last = count(rise[1], "iteration")
-        return f"The bound still rose by {percent(rise[0])} in the last {last}: raise the limit to tighten it."
+        return (
+            f"The bound still rose by {percent(rise[0])} in the last {last}: raise the limit to tighten it."
+        )
     if facts.busy is not None and facts.busy < BUSY:
         return "Fewer workers would hardly be slower."
     return "The bound has settled: nothing is left to do." if rise is not None else ""

@@ -144,6 +144,7 @@ def chart(results: Results, theme: Theme) -> Any:
     names = [f"{_lane_name(ranks)} · {share:.0%}" for ranks, share in zip(groups, shares, strict=True)]
     _, unit = _unit(time)
     x = alt.X("from:Q", title=f"time of training, {unit}", scale=alt.Scale(nice=False))
+    x.axis = alt.Axis(tickCount=10)
     words = alt.Axis(
         values=[lane + FULL / 2 for lane in range(len(groups))],
         labelExpr=f"{names!r}[floor(datum.value)]",

@@ -13,6 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.dataset as ds  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from cobre._html import card
 from cobre.errors import ResultsError
 from cobre.results._columns import schema_of
 from cobre.results._files import MANIFEST
@@ -39,6 +40,18 @@ class Results:
     manifest: dict[str, Any]
     metadata: dict[str, Any]
     simulation_manifest: dict[str, Any] | None
+
+    def _repr_html_(self) -> str:
+        trained, simulated = self.manifest, self.simulation_manifest
+        facts: dict[str, object] = {"folder": self.folder}
+        if trained:
+            bound = trained["convergence"]["final_lower_bound"]
+            facts |= {"training": trained["status"], "iterations": trained["iterations"]["completed"]}
+            facts |= {} if bound is None else {"lower bound": f"{bound:,.2f}"}
+        if simulated:
+            facts |= {"simulation": simulated["status"], "scenarios": simulated["scenarios"]["completed"]}
+            facts |= {"tables": ", ".join(self.tables)}
+        return card("Results", facts)
 
     @property
     def convergence(self) -> pa.Table:

@@ -12,10 +12,13 @@
     return made;
   };
 
-  // On paper a chart is as wide as the text: A4 without its margins.
+  // On paper a chart is as wide as the text, A4 without its margins, and low enough for two on a page.
   const PAPER_WIDTH = 680;
+  const PAPER_HEIGHT = 0.72;
+  const NARROW = 560;
   const MOST_ROWS = 1000;
   const MOST_OPTIONS = 200;
+  const STACKED = { top: { anchor: "start", direction: "vertical", margin: 6 } };
   const EMBEDDING = { mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: tip, logLevel: 1 };
   let printing = false;
 
@@ -71,12 +74,11 @@
     // One drawing after the other, however fast they are asked for: each finds the place empty.
     draw() {
       this.width = printing ? PAPER_WIDTH : this.chart.clientWidth;
-      const { config, ...spec } = this.content.specs[printing ? "light" : root.dataset.theme];
-      const { background, ...look } = config;
-      const drawn = { ...fitted(spec, this.width), config: { ...look, background: "transparent" }, datasets: { rows: this.rows } };
+      const spec = this.content.specs[printing ? "light" : root.dataset.theme];
+      const drawn = { ...fitted(spec, this.width), datasets: { rows: this.rows } };
       this.chart.setAttribute("aria-label", `Chart: ${this.words}. Its numbers are under Data.`);
       one(".caption", this.section).textContent = this.content.captions[this.place];
-      this.paper = background;
+      this.paper = spec.config.background;
       this.drawing = (this.drawing ?? Promise.resolve()).then(async () => {
         this.embedded?.finalize();
         this.embedded = await vegaEmbed(this.chart, drawn, EMBEDDING);
@@ -204,10 +206,17 @@
     }
   }
 
-  // A drawing as wide as its place. Charts one below the other all get the width that their axes leave.
-  function fitted(spec, width) {
-    if (spec.width === "container") return { ...spec, width, autosize: { type: "fit-x", contains: "padding" } };
-    return spec;
+  // A drawing as wide as its place. Where that is narrow, what a legend tells goes below each other.
+  function fitted({ config, ...spec }, width) {
+    const legend = { ...config.legend };
+    if (width < NARROW) Object.assign(legend, { columns: Math.max(Math.floor(width / 150), 1), layout: STACKED });
+    return {
+      ...spec,
+      width,
+      height: printing ? Math.round(spec.height * PAPER_HEIGHT) : spec.height,
+      autosize: { type: "fit-x", contains: "padding" },
+      config: { ...config, legend, background: "transparent" },
+    };
   }
 
   function tip(handler, event, item, value) {
