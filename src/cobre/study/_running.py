@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cobre import results
+from cobre._html import card
 from cobre.case import Case
 from cobre.comm import BackendCommunicator
 from cobre.comm._launch import require_startable
@@ -29,8 +31,12 @@ from cobre.sddp import (
     Visit,
 )
 from cobre.sddp._checkpoint import require_the_same, saved_log
+from cobre.study._pictures import Choice, drawn
 from cobre.study._results import SimulationResult, TrainingResult, training_log
 from cobre.study._study import Study
+
+if TYPE_CHECKING:
+    from altair import LayerChart
 
 #: The rules that end a training because there is no more to be had, and not because of a limit.
 CONVERGED = (BoundStalling, SimulationStopping)
@@ -98,7 +104,16 @@ class Where:
         """As manifests have it."""
         if self.comm is not None:
             known = self.comm.topology
-            return results.Topology(known.backend, known.size, self.threads, tuple(known.hosts))
+            mpi = known.mpi
+            return results.Topology(
+                known.backend,
+                known.size,
+                self.threads,
+                tuple(known.hosts),
+                mpi_library=mpi.library if mpi else None,
+                mpi_standard=f"MPI {mpi.standard}" if mpi else None,
+                thread_level=mpi.thread_level.capitalize() if mpi else None,
+            )
         if self.num_workers is not None:
             return results.Topology(self.backend, self.num_workers, self.threads)
         return results.Topology(threads=self.threads)
@@ -117,6 +132,40 @@ class RunResult:
     output_directory: Path
     training: TrainingResult | None
     simulation: SimulationResult | None
+
+    def report(self, path: str | Path | None = None, *, title: str | None = None) -> Path:
+        """Write a page about the run: one file, which any browser opens without a network.
+
+        Args:
+            path: where; ``report.html`` in the output folder unless given.
+            title: above it; the name of the case unless given.
+
+        Raises:
+            ResultsError: the folder is no result any more.
+            OutputError: the page cannot be written.
+            MissingExtra: what draws is not installed: ``pip install 'cobre[report]'``.
+        """
+        from cobre.report import write  # noqa: PLC0415  it imports what only some have installed
+
+        return write(self.output_directory, path, title=title)
+
+    def plot(self, name: str = "convergence", **look: Choice) -> LayerChart:
+        """Draw any figure of it: see `cobre.report.draw`.
+
+        Args:
+            name: of the figure.
+            look: as for `cobre.report.draw`: ``hydro``, ``bus``, ``stage``, ``theme``, ``width``, ``height``.
+
+        Raises:
+            InvalidChoice: nothing is called so.
+            ResultsError: the folder has not what the figure shows.
+            MissingExtra: ``pip install 'cobre[report]'`` is what it takes.
+        """
+        return drawn(self.output_directory, name, look)
+
+    def _repr_html_(self) -> str:
+        parts = [part._repr_html_() for part in (self.training, self.simulation) if part is not None]
+        return "".join(parts) or card("Run", {"written to": self.output_directory})
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,19 +226,20 @@ class Runner:
         resume = resume or config.policy.mode == "resume"
         start = self._policy_to_begin_with(resume)
         self._meet()  # nobody changes anything while another may still refuse it
-        try:
+        with self._noting_failure():
             trained = self._train(resume, start) if config.training.enabled else None
-            policy = start if trained is None else trained.policy
-            simulated = self.simulate(policy) if config.simulation.enabled and policy else None
-        except BaseException as error:
-            self._note_failure(error)
-            raise
+        policy = start if trained is None else trained.policy
+        simulated = self.simulate(policy) if config.simulation.enabled and policy else None
         return RunResult(self.folder, trained, simulated)
 
     def simulate(self, policy: Policy) -> SimulationResult:
         """Follow a policy, and write the tables of it."""
-        study, writer, write = self._study, self._writer, self._study.case.config.exports.simulation
         self._where.check()
+        with self._noting_failure():
+            return self._simulate(policy)
+
+    def _simulate(self, policy: Policy) -> SimulationResult:
+        study, writer, write = self._study, self._writer, self._study.case.config.exports.simulation
         if self._where.speaks and write:
             writer.begin_simulation(study.scenarios, self._where.topology)
         self._meet()
@@ -284,12 +334,25 @@ class Runner:
         if isinstance(event, CheckpointWritten):
             self._writer.training(self._log)
 
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        """Write down why what is under way has ended, if it ends badly."""
+        try:
+            yield
+        except BaseException as error:
+            if self._where.speaks:
+                self._note_failure(error)
+            raise
+
     def _note_failure(self, error: BaseException) -> None:
-        if not self._where.speaks:
-            return
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, KeyboardInterrupt):
-            reason = f"interrupted after {self._log.iterations} iterations of training; it can be resumed"
+            done = self._log.iterations
+            reason = (
+                f"interrupted after {done} iterations of training; it can be resumed"
+                if done
+                else "interrupted"
+            )
         self._writer.fail(reason, self._log)
         with suppress(OutputError):  # a full disk is what has failed, perhaps
             if self._log.iterations:
