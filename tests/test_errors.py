@@ -107,7 +107,7 @@ def test_the_words_say_what_happened_and_what_to_do():
         "  system/buses.json\n"
         "    - bus 3, buses[0].id: is odd\n"
         "    - there are no buses",
-        "there is no hydro 'Lakes'; did you mean Lake?",
+        "'Lakes' is no hydro; did you mean Lake?",
         "figures need more than cobre alone: pip install 'cobre[report]'",
         "rank 1 was killed by SIGKILL (signal 9)",
         "rank 1 was killed by signal 60",

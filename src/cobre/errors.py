@@ -494,7 +494,7 @@ class CaseError(ValidationError):
 
 
 class InvalidChoice(ValidationError):
-    """There is no ``what`` called ``given``; ``known`` are those that there are."""
+    """``given`` is no ``what`` that there is; ``known`` are all of them."""
 
     def __init__(self, what: str, given: str, known: Sequence[str]) -> None:
         super().__init__(what, given, tuple(known))
@@ -508,9 +508,9 @@ class InvalidChoice(ValidationError):
         near = difflib.get_close_matches(self.given.lower(), [name.lower() for name in self.known], 5, 0.5)
         meant = [name for name in self.known if name.lower() in near]
         if meant:
-            return f"there is no {self.what} {self.given!r}; did you mean {' or '.join(meant)}?"
-        few = ", ".join(self.known[:12]) + (", ..." if len(self.known) > 12 else "")
-        return f"there is no {self.what} {self.given!r}; there are: {few or 'none'}"
+            return f"{self.given!r} is no {self.what}; did you mean {' or '.join(meant)}?"
+        few = ", ".join(self.known[:8]) + (", ..." if len(self.known) > 8 else "")
+        return f"{self.given!r} is no {self.what}; there are: {few or 'none'}"
 
 
 class OutputError(IOError):

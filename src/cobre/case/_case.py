@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cobre._html import card
 from cobre.case import (
     _boundary,
     _dimensions,
@@ -54,6 +55,20 @@ class Case:
         kinds = ("buses", "lines", "hydros", "thermals")
         counts = ", ".join(f"{len(getattr(self, kind))} {kind}" for kind in kinds)
         return f"Case({str(self.folder)!r}, {self.stages} stages, {counts})"
+
+    def _repr_html_(self) -> str:
+        stages, system = self.system.stages, self.system
+        names = {"hydros": "hydros", "thermals": "thermals", "buses": "buses", "lines": "lines"}
+        names |= {"sources": "non-controllable", "pumping": "pumping stations", "contracts": "contracts"}
+        counts = {label: len(getattr(system, name)) for name, label in names.items()}
+        facts: dict[str, object] = {
+            "folder": self.folder,
+            "stages": f"{len(stages)}, from {stages[0].start} to {stages[-1].end}",
+            **{label: count for label, count in counts.items() if count},
+            "forward passes": self.config.training.forward_passes,
+            "warnings": len(self.warnings),
+        }
+        return card("Case", facts)
 
     @property
     def stages(self) -> int:

@@ -47,7 +47,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 
 @app.callback()
 def _comm() -> None:
-    """The communication layer: what there is, does it work, how fast is it.
+    """What can communicate here, whether it works, and how fast.
 
     Example: cobre comm info
     """

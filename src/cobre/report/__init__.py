@@ -10,8 +10,11 @@ from cobre.report._changes import Change
 from cobre.report._compare import BoundsComparison, Comparison, compare
 from cobre.report._compare_policies import NodeComparison, PolicyComparison
 from cobre.report._compare_simulations import CostsComparison, MeanDifference
-from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec
+from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec, svg
 from cobre.report._figure import Figure
+from cobre.report._page import html, write
+from cobre.report._reading import reading
+from cobre.report._source import Source
 from cobre.report._summary import (
     DeficitSummary,
     SimulationSummary,
@@ -34,6 +37,7 @@ __all__ = [
     "NodeComparison",
     "PolicyComparison",
     "SimulationSummary",
+    "Source",
     "StorageSummary",
     "Summary",
     "TrainingSummary",
@@ -43,8 +47,12 @@ __all__ = [
     "compare",
     "draw",
     "figure",
+    "html",
+    "reading",
     "rows",
     "save",
     "spec",
     "summary",
+    "svg",
+    "write",
 ]

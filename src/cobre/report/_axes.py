@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cobre.report._figure import Columns
+from cobre.report._panel import Floats
 from cobre.report._source import calendar
 from cobre.report._theme import altair
 from cobre.results import Results
@@ -59,14 +60,14 @@ def stage_x(results: Results, field: str = "at") -> Any:
 def money_y(title: str, domain: Sequence[float] | None = None) -> Any:
     """An axis of money: of all costs, or of those within a domain."""
     alt = altair()
-    scale = alt.Scale(domain=list(domain), nice=False, zero=False) if domain else alt.Scale(nice=True)
+    scale = alt.Scale(domain=list(domain), nice=False, zero=False) if domain else alt.Scale(nice=False)
     return alt.Y(title=title, scale=scale, axis=alt.Axis(labelExpr=PREFIXED))
 
 
-def quantity_y(title: str) -> Any:
-    """An axis of quantities, which begins at zero."""
+def quantity_y(title: str, *, nice: bool = True) -> Any:
+    """An axis of quantities, which begins at zero, or below it; ``nice`` to end at a round number."""
     alt = altair()
-    return alt.Y(title=title, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(labelExpr=GROUPED))
+    return alt.Y(title=title, scale=alt.Scale(zero=True, nice=nice), axis=alt.Axis(labelExpr=GROUPED))
 
 
 def of(axis: Any, field: str) -> Any:
@@ -85,6 +86,19 @@ def key(names: Sequence[str], colours: Sequence[str], symbol: str = "stroke") ->
         "scale": scale,
         "legend": alt.Legend(symbolType=symbol, columns=len(names)),
     }
+
+
+def stacked(parts: Mapping[str, Floats]) -> dict[str, tuple[Floats, Floats]]:
+    """Where each part lies when all are put on one another: what is positive upwards, the rest downwards."""
+    above = below = np.zeros(len(next(iter(parts.values()), np.zeros(0))))
+    found = {}
+    nothing = 1e-9 * max((np.abs(values).max(initial=0.0) for values in parts.values()), default=0.0)
+    for name, amounts in parts.items():
+        values = np.where(np.abs(amounts) > nothing, amounts, 0.0)  # rounding has a sign, too
+        start = np.where(values < 0, below, above)
+        found[name] = (start, start + values)
+        above, below = above + np.maximum(values, 0), below + np.minimum(values, 0)
+    return found
 
 
 def named(layer: Any, series: str) -> Any:

@@ -75,7 +75,7 @@ def compare_policies(a: Results, b: Results) -> PolicyComparison | None:
 
 def _compare_node(a: Policy, b: Policy, node: str, points: list[dict[str, float]]) -> NodeComparison:
     one, two = a.cuts(node), b.cuts(node)
-    same = all(np.array_equal(left, right) for left, right in zip(one, two, strict=True))
+    same = all(np.array_equal(getattr(one, name), getattr(two, name)) for name in one._fields)
     differences = [] if same else list(_differences(a, b, node, points))
     return NodeComparison(
         node=node,

@@ -10,14 +10,24 @@ import numpy as np
 from cobre.errors import ResultsError
 from cobre.report._axes import NUMBER, key, money_y, named, of
 from cobre.report._costs import totals
-from cobre.report._figure import Columns, Figure, rounded, si
+from cobre.report._figure import Columns, Figure, Options, rounded, si
 from cobre.report._panel import Floats
 from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
 from cobre.sddp import Estimate
 
-BOUND, SAMPLED, SIMULATED = "lower bound", "mean of forward passes", "simulated mean"
+BOUND, SIMULATED = "lower bound", "simulated mean"
+#: The columns that are read, in the order in which they are used.
+READ = [
+    "iteration",
+    "lower_bound",
+    "upper_bound_mean",
+    "gap_percent",
+    "cuts_active",
+    "upper_bound_std",
+    "forward_passes",
+]
 #: How many trajectories a sampled mean should rest on: fewer, and it jumps about.
 ENOUGH = 100
 #: Of how many iterations at most, as a share of all: older ones followed another policy.
@@ -48,6 +58,12 @@ class History:
     mean: Floats
     half: Floats
 
+    @property
+    def sampled_name(self) -> str:
+        """What the mean is called."""
+        recent = f", last {self.window} iterations" if self.window > 1 else ""
+        return f"mean of forward passes{recent}"
+
 
 @remembered
 def history(results: Results) -> History:
@@ -60,10 +76,8 @@ def history(results: Results) -> History:
     if not table.num_rows:
         place = str(results.folder / "training")
         raise ResultsError(place, "incomplete", "there is no iteration yet; wait for the first checkpoint")
-    names = ("iteration", "lower_bound", "upper_bound_mean", "gap_percent", "cuts_active")
-    names += ("upper_bound_std", "forward_passes")
     number, bound, sampled, gap, cuts, deviation, count = (
-        np.asarray(table[name].to_numpy(), np.float64) for name in names
+        np.asarray(table[name].to_numpy(), np.float64) for name in READ
     )
     window = int(min(np.ceil(ENOUGH / count.mean()), max(1, RECENT * len(count))))
     mean, spread, size = pooled(sampled, deviation, count, window)
@@ -97,6 +111,12 @@ def simulated(results: Results) -> Estimate | None:
         return None
 
 
+def needs_iterations(results: Results) -> Options:
+    """There is nothing to choose, but there must be an iteration."""
+    history(results)
+    return {}
+
+
 def rows(results: Results) -> Columns:
     """A row per iteration."""
     known, reference = history(results), simulated(results)
@@ -122,7 +142,8 @@ def chart(results: Results, theme: Theme) -> Any:
     y = money_y("cost, $", _range(results))
     steps = alt.Axis(format="d", tickMinStep=1)
     x = alt.X("iteration:Q", title="iteration", axis=steps, scale=alt.Scale(nice=False, zero=False))
-    names = [BOUND, SAMPLED, *([SIMULATED] if simulated(results) else [])]
+    sampled = history(results).sampled_name
+    names = [BOUND, sampled, *([SIMULATED] if simulated(results) else [])]
     stroke = alt.Stroke(**key(names, theme.series))
     dots = alt.Chart().mark_point(clip=True, size=12, filled=True, opacity=0.35, color=theme.series[1])
     band = alt.Chart().mark_area(clip=True, opacity=0.18, color=theme.series[1])
@@ -131,7 +152,7 @@ def chart(results: Results, theme: Theme) -> Any:
     return alt.layer(
         dots.encode(x, of(y, "sampled")),
         band.encode(x, of(y, "low"), y2="high"),
-        named(thin.encode(x, of(y, "mean"), stroke=stroke), SAMPLED),
+        named(thin.encode(x, of(y, "mean"), stroke=stroke), sampled),
         *(_reference(x, y, theme, stroke) if simulated(results) else ()),
         named(thick.encode(x, of(y, "bound"), stroke=stroke), BOUND),
         _told(x),
@@ -157,7 +178,7 @@ def _told(x: Any) -> Any:
     fields = [
         alt.Tooltip("iteration:Q"),
         alt.Tooltip("bound:Q", title=BOUND, format=NUMBER),
-        alt.Tooltip("mean:Q", title=SAMPLED, format=NUMBER),
+        alt.Tooltip("mean:Q", title="mean of recent passes", format=NUMBER),
         alt.Tooltip("sampled:Q", title="of this iteration", format=NUMBER),
         alt.Tooltip("gap:Q", title="gap, %", format=".3~g"),
         alt.Tooltip("cuts:Q", title="cuts in use", format=",d"),
@@ -188,8 +209,6 @@ def caption(results: Results) -> str:
         parts.append(f"simulated mean {si(reference.mean)}{spread}")
         if bound > 0:
             parts.append(f"{100 * (reference.mean / bound - 1):.2g} % above it")
-    if known.window > 1:
-        parts.append(f"forward passes of the last {known.window} iterations")
     return " · ".join(parts)
 
 
@@ -200,4 +219,5 @@ FIGURE = Figure(
     rows,
     chart,
     caption,
+    options_of=needs_iterations,
 )

@@ -8,8 +8,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from cobre.errors import CobreError, InvalidChoice, OutputError
-from cobre.report import _convergence, _storage
+from cobre import errors
+from cobre.errors import CobreError, InvalidChoice
+from cobre.report import (
+    _components,
+    _convergence,
+    _costs,
+    _power,
+    _prices,
+    _storage,
+    _timeline,
+    _value,
+)
 from cobre.report._figure import Columns, Figure
 from cobre.report._source import Source, opened
 from cobre.report._theme import altair, theme_called, vl_convert
@@ -17,10 +27,9 @@ from cobre.report._theme import altair, theme_called, vl_convert
 if TYPE_CHECKING:
     from altair import LayerChart
 
+_ORDER = (_convergence, _storage, _power, _prices, _costs, _components, _value, _timeline)
 #: All figures by name, in the order in which a planner reads them.
-FIGURES: Mapping[str, Figure] = MappingProxyType(
-    {module.FIGURE.name: module.FIGURE for module in (_convergence, _storage)}
-)
+FIGURES: Mapping[str, Figure] = MappingProxyType({module.FIGURE.name: module.FIGURE for module in _ORDER})
 
 #: The endings of files that figures can be written to.
 ENDINGS = (".png", ".svg", ".json", ".html")
@@ -49,7 +58,7 @@ def available(source: Source) -> dict[str, str | None]:
 
 def _hindrance(one: Figure, results: Any) -> str | None:
     try:
-        one.rows_of(results, **one.chosen(results, {}))
+        one.options(results)
     except CobreError as error:
         return str(error)
     return None
@@ -85,7 +94,7 @@ def spec(source: Source, name: str, theme: str = "light") -> dict[str, Any]:
     Args:
         source: as for `rows`.
         name: of the figure.
-        theme: ``"light"`` or ``"dark"``.
+        theme: ``"light"``, ``"dark"``, or ``"either"``, which can be read on both.
 
     Raises:
         ResultsError: the results have not what the figure shows.
@@ -109,7 +118,7 @@ def draw(
     Args:
         source: as for `rows`.
         name: of the figure.
-        theme: ``"light"`` or ``"dark"``.
+        theme: ``"light"``, ``"dark"``, or ``"either"``, which can be read on both.
         width: of the drawing in pixels, without axes.
         height: likewise.
         choice: what to show, by id or name: ``hydro="Lake"``.
@@ -136,6 +145,18 @@ def _chart(source: Source, name: str, theme: str) -> Any:
     return chart.properties(data=alt.NamedData("rows")).configure(**look.config)
 
 
+def svg(chart: LayerChart, *, titled: bool = True) -> str:
+    """Return a figure as SVG, with or without its title and caption.
+
+    Raises:
+        MissingExtra: vl-convert is not installed.
+    """
+    content = chart.to_dict()
+    if not titled:
+        content.pop("title", None)
+    return str(vl_convert().vegalite_to_svg(content))
+
+
 def save(chart: LayerChart, path: str | Path, *, scale: float = 2.0) -> Path:
     """Write a figure to a file: PNG, SVG, JSON (Vega-Lite) or HTML by the ending of its name.
 
@@ -148,17 +169,17 @@ def save(chart: LayerChart, path: str | Path, *, scale: float = 2.0) -> Path:
 
     Raises:
         InvalidChoice: the ending is none of these.
-        OutputError: the file cannot be written.
+        IOError: the file cannot be written.
         MissingExtra: vl-convert is not installed.
     """
     place = Path(path)
     if place.suffix.lower() not in ENDINGS:
-        raise InvalidChoice("ending of a picture's name", place.suffix or place.name, ENDINGS)
+        raise InvalidChoice("ending of a picture", place.suffix or place.name, ENDINGS)
     content = _encoded(chart, place.suffix.lower(), scale)
     try:
         place.write_bytes(content)
     except OSError as error:
-        raise OutputError(str(place), error.strerror or str(error)) from error
+        raise errors.IOError(str(place), f"it cannot be written: {error.strerror or error}") from error
     return place
 
 

@@ -64,12 +64,12 @@ class Figure:
         """
         options = self.options(source)
         if unknown := [name for name in given if name not in self.choices]:
-            raise InvalidChoice(f"choice in figure {self.name}", unknown[0], self.choices)
+            raise InvalidChoice(f"choice of figure {self.name}", unknown[0], self.choices)
         return {name: find(name, given.get(name), values) for name, values in options.items()}
 
 
 def find(what: str, given: str | int | None, values: Mapping[int | None, str]) -> int | None:
-    """Return the value that is meant by an id or a name; the first if nothing is given.
+    """Return the value that is meant by an id, a name or its beginning; the first if nothing is given.
 
     Raises:
         InvalidChoice: none is.
@@ -82,7 +82,8 @@ def find(what: str, given: str | int | None, values: Mapping[int | None, str]) -
     named = [value for value, name in values.items() if name == given]
     alike = [value for value, name in values.items() if name.lower() == str(given).lower()]
     numbered = [value for value in values if value is not None and str(value) == str(given)]
-    for found in (named, numbered, alike):
+    begun = [value for value, name in values.items() if name.lower().startswith(str(given).lower())]
+    for found in (named, numbered, alike, begun):
         if len(found) == 1:
             return found[0]
     raise InvalidChoice(what, str(given), list(values.values()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class Panel:
         """How many stages there are."""
         return int(self.stage.max()) + 1 if self.stage.size else 0
 
-    @property
+    @cached_property
     def ids(self) -> list[int]:
         """The entities, in the order of their ids."""
         return [int(number) for number in np.unique(self.entity)]
@@ -69,19 +70,27 @@ class Panel:
     @property
     def first_rows(self) -> Ints:
         """Which row is of the first block of each entity and stage: entities by stages."""
-        return self._grid(first=True)
+        order, starts = self._groups
+        return np.asarray(order[starts].reshape(len(self.ids), -1))
 
     @property
     def last_rows(self) -> Ints:
         """Likewise, of the last block."""
-        return self._grid(first=False)
+        order, starts = self._groups
+        return np.asarray(order[np.r_[starts[1:], len(order)] - 1].reshape(len(self.ids), -1))
 
-    def _grid(self, *, first: bool) -> Ints:
+    def by_stage(self, values: Floats) -> Floats:
+        """Sums over blocks: from anything by rows, to the same by entities by stages."""
+        order, starts = self._groups
+        sums = np.add.reduceat(values[..., order], starts, axis=-1)
+        return np.asarray(sums.reshape(*values.shape[:-1], len(self.ids), -1))
+
+    @cached_property
+    def _groups(self) -> tuple[Ints, Ints]:
+        """All rows by entity, stage and block, and where among these an entity's stage begins."""
         order = np.lexsort((self.block, self.stage, self.entity))
-        new = np.diff(self.stage[order]) != 0
-        new |= np.diff(self.entity[order]) != 0
-        picked = order[np.r_[True, new]] if first else order[np.r_[new, True]]
-        return np.asarray(picked.reshape(len(self.ids), -1))
+        new = (np.diff(self.stage[order]) != 0) | (np.diff(self.entity[order]) != 0)
+        return order, np.flatnonzero(np.r_[True, new])
 
     def chunks(self, *columns: str) -> Iterator[tuple[Floats, ...]]:
         """Columns of some scenarios at a time, each scenarios by rows."""

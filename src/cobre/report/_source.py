@@ -120,7 +120,7 @@ def calendar(results: Results) -> tuple[Period, ...]:
 def label_of(results: Results, stage: int) -> str:
     """A stage in words: its month if that is known, else its number."""
     periods = calendar(results)
-    return f"{periods[stage].label} (stage {stage})" if stage < len(periods) else f"stage {stage}"
+    return periods[stage].label if stage < len(periods) else f"stage {stage}"
 
 
 def labels(results: Results, kind: str, ids: Sequence[int]) -> dict[int | None, str]:

@@ -1,4 +1,4 @@
-"""One look for all figures, on white and on black.
+"""One look for all figures, on white, on black, and on what may be either.
 
 Colours are those of Okabe and Ito (2008), which people with any kind of colour vision can tell apart, made
 lighter on black.
@@ -20,7 +20,7 @@ class Theme:
     """The colours of figures.
 
     Attributes:
-        name: ``"light"`` or ``"dark"``.
+        name: ``"light"``, ``"dark"`` or ``"either"``.
         paper: behind everything.
         ink: lines and words that matter most.
         quiet: axes and remarks.
@@ -106,7 +106,17 @@ DARK = Theme(
     series=("#4aa3df", "#f0803c", "#2fc79a", "#f2b632", "#e39cc4", "#8ed0f5", "#b39ddb", "#a3a3a3"),
     fan=("#17324a", "#1f5480", "#3581bd"),
 )
-THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
+#: For what is shown in a notebook, whose paper nobody here knows.
+EITHER = Theme(
+    "either",
+    paper="transparent",
+    ink="#768390",
+    quiet="#768390",
+    grid="#76839040",
+    series=("#2a8fd0", "#e36f1e", "#12a87d", "#dd9a10", "#cc79a7", "#56b4e9", "#9a7fc4", "#8a8a8a"),
+    fan=("#2a8fd033", "#2a8fd055", "#2a8fd077"),
+)
+THEMES = {theme.name: theme for theme in (LIGHT, DARK, EITHER)}
 
 
 def theme_called(name: str) -> Theme:

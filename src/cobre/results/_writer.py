@@ -202,6 +202,7 @@ class Writer:
             place / "codes.json", {"version": "1.0", "generated_at": manifests.now(), **dictionaries.CODES}
         )
         write_bytes(place / "entities.csv", dictionaries.entities(run.system))
+        write_bytes(place / "stages.csv", dictionaries.stages(run.system))
         write_bytes(place / "variables.csv", dictionaries.variables())
         write_table(place / "bounds.parquet", dictionaries.bounds(run.system), self._compression)
         write_json(place / "state_dictionary.json", dictionaries.states(run.states))
