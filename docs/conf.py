@@ -13,8 +13,9 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 import cobre
-from cobre import errors
+from cobre import errors, report
 from cobre.cli import app as command
+from cobre.cli._help import _sections as sections
 from cobre.comm import ReduceOp
 from cobre.comm.testing import CHECKS, promise
 from cobre.sddp import Event
@@ -47,7 +48,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(NDArray|DTypeLike|SupportsIndex|Sequence|Mapping|Callable|Iterable|Iterator|Any|Self)"),
     (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
     (r"py:exc", r"(TypeError|ValueError)"),
-    (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich)(\..*)?"),
+    (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich|altair)(\..*)?|Path|LayerChart|choices"),
     (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
     (
         r"py:.*",
@@ -176,6 +177,17 @@ class EventFields(_Generated):
         return "\n".join(lines)
 
 
+class Figures(_Generated):
+    """Every figure with the question that it answers."""
+
+    def markdown(self) -> str:
+        lines = ["| Figure | Answers | May be chosen |", "| --- | --- | --- |"]
+        for figure in report.FIGURES.values():
+            choices = ", ".join(f"`{choice}`" for choice in figure.choices)
+            lines.append(f"| `{figure.name}` | {figure.question} | {choices} |")
+        return "\n".join(lines)
+
+
 class CommandHelp(_Generated):
     """What ``--help`` says about a command, with its options as a table."""
 
@@ -184,13 +196,17 @@ class CommandHelp(_Generated):
         for name in self.arguments[0].split()[1:]:
             _, found, _ = found.resolve_command(typer.Context(found), [name])
         words = re.sub(r"^Example: (.+)$", r"Example: `\1`", found.help or "", flags=re.MULTILINE)
-        lines = [*words.splitlines(), "", "| Option | Meaning |", "| --- | --- |"]
-        lines += [
-            f"| `{'`, `'.join(option.opts)}` | {_cell(option.help or '')} |"
-            for option in found.params
-            if "completion" not in option.opts[0]
-        ]
+        lines = words.splitlines()
+        for heading, rows in sections(found, typer.Context(found, info_name=self.arguments[0])).items():
+            first = heading.removesuffix("s") if heading in {"Arguments", "Options"} else heading
+            lines += ["", f"| {first} | |", "| --- | --- |"]
+            lines += [f"| {self._name(name)} | {_cell(meaning)} |" for name, meaning in rows]
         return "\n".join(lines)
+
+    def _name(self, name):
+        """A command leads to its section; what belongs together stays together."""
+        link = f"#cobre-{name}" if self.arguments[0] == "cobre" and name[0].isalpha() else ""
+        return f"[`{name}`]({link})" if link and name not in {"comm", "schema"} else f"`{_cell(name)}`"
 
 
 def setup(app):
@@ -203,4 +219,5 @@ def setup(app):
     app.add_directive("reduce-operations", ReduceOperations)
     app.add_directive("command-help", CommandHelp)
     app.add_directive("event-fields", EventFields)
+    app.add_directive("figures", Figures)
     return {"parallel_read_safe": True}

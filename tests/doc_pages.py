@@ -3,6 +3,7 @@
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ PAGES = [
 #: A machine that tests has few cores, perhaps no ordinary user, and no network card; and no terminal.
 ENVIRONMENT = {
     "COLUMNS": "80",
+    "DEMO": "one-reservoir",  # what `make demo` runs otherwise takes a minute
     "TERM": "dumb",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -25,6 +27,20 @@ ENVIRONMENT = {
     "PRTE_MCA_hwloc_default_binding_policy": "none",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
+
+
+def as_a_clone(folder):
+    """Fill a folder with what a clone has, built: examples to write to, the rest as links."""
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("output"))
+    for name in ("Makefile", "benchmarks", "pyproject.toml", "tools", "CMakeLists.txt", "native", "src"):
+        (folder / name).symlink_to(ROOT / name)
+    environment = folder / ".venv"
+    environment.mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        (environment / entry.name).symlink_to(entry)
+    for stamp in ("tools", "built"):  # make takes what is newer than its sources for done
+        (environment / stamp).unlink(missing_ok=True)
+        (environment / stamp).touch()
 
 
 def blocks(text, language):

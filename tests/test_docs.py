@@ -10,7 +10,7 @@ import pytest
 import typer.main
 
 from cobre.cli import app
-from tests.doc_pages import DOCS, PAGES, ROOT, blocks, run_session
+from tests.doc_pages import DOCS, PAGES, ROOT, as_a_clone, blocks, run_session
 
 USAGE_ERROR = typer.BadParameter.__base__
 
@@ -20,7 +20,10 @@ no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certifi
 #: Pages that are one story: their commands leave files that later ones use.
 STORIES = [
     DOCS / "tutorial" / "newcomer.md",
+    DOCS / "how-to" / "make-a-case.md",
     DOCS / "how-to" / "run-a-case.md",
+    DOCS / "how-to" / "look-at-results.md",
+    DOCS / "how-to" / "compare-two-runs.md",
     DOCS / "how-to" / "train-in-parallel.md",
     DOCS / "explanation" / "promises.md",
 ]
@@ -36,7 +39,7 @@ NOT_RUN = {
     r"COBRE_(SHM|TCP)_\w+=.* COBRE_\w+_RANK=0 .*": "one rank of a group, whose others are elsewhere",
     r"export COBRE_TCP_(TOPOLOGY|TLS_\w+)=.*": "a setting for the ranks of several machines",
     r"python benchmarks/cost_model\.py.*": "another test runs it; this measures, or writes",
-    r"cobre run my_case --workers 2": "somebody presses Ctrl-C",
+    r"(sed -i .*|cobre run my-lake --workers 2 --output night)": "somebody presses Ctrl-C",
 }
 
 #: What a line begins with that is a command, where there is no prompt to tell.
@@ -86,11 +89,11 @@ def test_a_session_on_a_page_shows_what_is_printed(session):
 
 
 @needs_shm
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
 def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("output"))
-    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
-    file = r"(?:In a file|At the end of) `(?P<name>\w+\.py)`:"
+    as_a_clone(tmp_path)
+    file = r"(?:[Ii]n a\s+file|At the end of) `(?P<name>\w+\.py)`:"
     step = rf"(?:{file}.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
     for found in re.finditer(step, page.read_text(), re.DOTALL | re.MULTILINE):
         if found["language"] == "console":

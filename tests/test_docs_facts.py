@@ -16,6 +16,7 @@ import cobre.case
 import cobre.comm
 import cobre.comm.testing
 import cobre.lp
+import cobre.report
 import cobre.results
 import cobre.sddp
 import cobre.stochastic
@@ -28,6 +29,7 @@ from cobre.comm import _config
 from cobre.comm._registry import BUILTIN
 from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
 from tests import test_errors
+from tests.cli.test_help import ALL
 from tests.doc_pages import DOCS, PAGES, ROOT
 
 EXCEPTIONS = [
@@ -135,6 +137,7 @@ def test_links_between_files_lead_somewhere(page):
         (cobre.case, "case.md"),
         (cobre.system, "system.md"),
         (cobre.results, "outputs.md"),
+        (cobre.report, "report.md"),
         (cobre, "study.md case.md sddp.md"),
         (cobre.study, "study.md"),
     ],
@@ -199,6 +202,12 @@ def test_the_cost_model_gives_the_figure_and_the_table_of_its_page(tmp_path):
     table = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     assert table in page.read_text()
     assert figure.read_text() == page.with_suffix(".svg").read_text()
+
+
+def test_every_command_has_a_section():
+    told = _sections((DOCS / "reference" / "command-line.md").read_text(), 2)
+    commands = [" ".join(("cobre", *words)) for words, found in ALL.items() if not hasattr(found, "commands")]
+    assert [name for name in commands if f"{{command-help}} {name}\n" not in told.get(name, "")] == []
 
 
 def test_every_builtin_backend_is_described():
