@@ -31,7 +31,8 @@ CONTRASTS = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = walker.nextNode(); text; text = walker.nextNode()) {
     const node = text.parentElement, style = getComputedStyle(node);
-    if (!text.data.trim() || !node.getClientRects().length || node.closest(".unseen, [disabled], script")) continue;
+    if (!text.data.trim() || !node.getClientRects().length) continue;
+    if (node.closest(".unseen, [disabled], script")) continue;
     const opacity = Number(style.opacity) * Number(style.fillOpacity || 1);
     if (opacity === 0) continue;
     const [a, b] = [light(node.closest("svg") ? style.fill : style.color), light(behind(node))];
