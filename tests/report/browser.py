@@ -12,10 +12,14 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 #: Computes the contrast (WCAG 2.2, 1.4.3) of every text that is seen against what is painted behind it.
 CONTRASTS = """() => {
+  const known = new Map(), canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
+  const context = canvas.getContext("2d", {willReadFrequently: true});
   const numbers = (colour) => {
-    const context = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d");
-    context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
-    return [...context.getImageData(0, 0, 1, 1).data];
+    if (!known.has(colour)) {
+      context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
+      known.set(colour, [...context.getImageData(0, 0, 1, 1).data]);
+    }
+    return known.get(colour);
   };
   const light = (colour) => numbers(colour).slice(0, 3).map((c) => c / 255)
     .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))

@@ -25,7 +25,7 @@ from cobre.report._figure import Columns, Figure, Options
 from cobre.report._key import key_figures
 from cobre.report._reading import reading
 from cobre.report._source import opened
-from cobre.report._theme import THEMES, vl_convert
+from cobre.report._theme import vl_convert
 from cobre.results import Results
 from cobre.results._files import write_bytes
 
@@ -125,7 +125,7 @@ def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
         dict(zip(options, chosen, strict=True)) for chosen in itertools.product(*(c.values for c in choices))
     ]
     content = {
-        "specs": {theme: spec(results, figure.name, theme) for theme in THEMES},
+        "specs": {theme: spec(results, figure.name, theme) for theme in ("light", "dark")},
         "choices": [{"name": choice.name, "options": choice.options} for choice in choices],
         "captions": [figure.caption_of(results, **part) for part in parts],
         **pooled([figure.rows_of(results, **part) for part in parts]),
