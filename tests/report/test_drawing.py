@@ -52,7 +52,7 @@ def test_every_figure_can_be_drawn(theme, run, request):
         svg = svg_of(read, name, theme=theme)
         assert figure.title in words_in(svg)
         assert paper in {rect.get("fill") for rect in svg.findall(f"{SVG}rect")} | {None}
-        assert report.caption(read, name) in "".join(svg.itertext())
+        assert "".join(report.caption(read, name).split()) in "".join("".join(svg.itertext()).split())
 
 
 @pytest.mark.parametrize("name", ORDER)
@@ -93,7 +93,7 @@ def test_a_fan_has_three_bands_four_lines_and_its_name(cascade):
     svg = svg_of(cascade.output_directory, "storage", hydro=NAMES[0])
     assert len(marks_in(svg, "area")) == 3
     assert len(marks_in(svg, "line")) == 4
-    assert any(NAMES[0] in words for words in words_in(svg))
+    assert NAMES[0] in " ".join(words_in(svg))
     assert {"median", "mean", "limits", "volume, hm³", "Apr"} <= set(words_in(svg))
 
 
