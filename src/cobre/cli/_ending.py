@@ -15,7 +15,6 @@ from typing import NoReturn
 import typer
 
 from cobre import errors
-from cobre.comm import choose
 from cobre.errors import (
     BackendError,
     CobreError,
@@ -55,6 +54,10 @@ class Terminated(KeyboardInterrupt):
 
 def rank_here() -> int:
     """The rank of this process in the group that a launcher made, 0 outside of one."""
+    if not any(name in os.environ for name in RANK_VARIABLES):
+        return 0
+    from cobre.comm import choose  # noqa: PLC0415  it imports NumPy
+
     try:
         if choose(os.environ).backend == "local":  # a batch job has a number, too
             return 0

@@ -33,7 +33,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         bool, typer.Option("--resume", help="Go on from the last checkpoint in the output folder.")
     ] = False,
 ) -> None:
-    """Train a policy for a case, simulate it, and write everything to a folder.
+    """Train a policy for a case and simulate it; everything is written to a folder.
 
     Example: cobre run my_case --workers 4
 
