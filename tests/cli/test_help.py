@@ -8,7 +8,7 @@ import typer.main
 
 from cobre.cli import COMMANDS, app
 
-HEAVY = ["numpy", "pyarrow", "highspy", "altair", "pydantic", "cobre.comm", "cobre.sddp", "rich.table"]
+HEAVY = ["numpy", "pyarrow", "highspy", "altair", "cobre.comm", "cobre.sddp"]
 
 
 def _below(group, path):

@@ -21,7 +21,6 @@ from cobre.case import (
 from cobre.case._config import Config
 from cobre.case._documents import merged
 from cobre.case._inflows import Inflows
-from cobre.case._layout import DOCUMENTS
 from cobre.case._noise import Scenarios, check_external, resolve_scenarios
 from cobre.case._raw import Raw, read
 from cobre.case._report import Report
@@ -150,8 +149,3 @@ def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report:
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
     _unsupported.check(raw, report)
-
-
-def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schemas of all JSON files of a case, by the names of the files."""
-    return {file: model.model_json_schema(by_alias=True) for file, model in DOCUMENTS.items()}

@@ -14,6 +14,7 @@ from cobre.errors import CobreError
 #: imported when it is asked for. The line is how its help begins.
 COMMANDS = {
     "A study": {
+        "init": "Make a case folder from a template.",
         "validate": "Check a case folder without solving anything.",
         "run": "Train a policy for a case and simulate it.",
         "plot": "Draw a figure of a run, and write it to a file.",
@@ -23,6 +24,8 @@ COMMANDS = {
         "comm": "The communication layer: what there is, does it work, how fast is it.",
     },
     "This installation": {
+        "completion": "Print the script that makes Tab complete cobre's commands.",
+        "schema": "JSON Schemas of the case files, for editors.",
         "version": "What is installed here: versions, solver, machine, backends.",
     },
 }
