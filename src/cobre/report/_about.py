@@ -41,7 +41,7 @@ class Group:
 
 def about(facts: Facts) -> list[str]:
     """When it was, and who computed."""
-    known = facts.distribution
+    known = facts.summary.distribution
     workers, threads = facts.workers, known.get("threads_per_rank") or 1
     who = f"{count(workers, 'worker')} over {known.get('backend')}" if workers > 1 else "one process"
     if threads > 1:
@@ -100,7 +100,9 @@ def run_groups(facts: Facts) -> list[Group]:
     settings = about_run.get("configuration_snapshot", {}).get("settings", {})
     groups = [
         Group("Run", [*_flat(info), *_flat({**environment, "distribution": None})]),
-        Group("Workers", [(name.replace("_", " "), text) for name, text in _flat(facts.distribution)]),
+        Group(
+            "Workers", [(name.replace("_", " "), text) for name, text in _flat(facts.summary.distribution)]
+        ),
         Group("Problem", _flat(about_run.get("problem_dimensions", {}))),
         Group("Settings", [("seed", str(_seed(about_run))), *_flat(settings)] if settings else []),
         Group("Result files", _result_files(facts)),
