@@ -95,16 +95,9 @@ def test_choosing_changes_the_drawing_and_the_data(browser, whole):
         cells = shown.table("storage")
         assert cells != numbers
         assert len(cells) == len(wanted["median"])
-        place = list(_columns(shown, "storage")).index("median")
+        place = shown.figure("storage").locator("th").all_inner_texts().index("median")
         shown_numbers = [float(row[place].replace(",", "")) for row in cells]
         assert shown_numbers == pytest.approx(wanted["median"], rel=1e-5)
-
-
-def _columns(shown, name):
-    return shown.page.evaluate(
-        "name => Object.keys(JSON.parse(document.getElementById(`${name}-content`).textContent).each[0])",
-        name,
-    )
 
 
 def test_search_narrows_and_forgives(browser, whole):
@@ -333,7 +326,7 @@ def test_an_unfinished_run_has_a_page_that_says_how_to_go_on(browser, interrupte
         assert len(shown.drawing("convergence")) >= 1
         missing = shown.page.locator(".figure.missing")
         assert "storage" in missing.evaluate_all("all => all.map((one) => one.id)")
-        assert "there is no simulation" in missing.first.inner_text()
+        assert "The run has not come so far." in missing.first.inner_text()
         command = shown.page.locator(".banner code").inner_text()
     assert report.reading(results.read(interrupted, partial=True))[2].endswith(command)
     assert shlex.split(command)[:2] == ["cobre", "run"]

@@ -109,9 +109,20 @@ def _content(results: Results) -> dict[str, Any]:
         "banner": banner(facts),
         "key": key_figures(facts),
         "reading": [unbroken(line) for line in reading(results)],
-        "figures": [_drawn(results, FIGURES[name], why) for name, why in available(results).items()],
+        "figures": [
+            _drawn(results, FIGURES[name], why and _missing(facts, why))
+            for name, why in available(results).items()
+        ],
         "run": run_groups(facts),
     }
+
+
+def _missing(facts: Facts, why: str) -> str:
+    """Why there is no such figure, without the path that errors begin with."""
+    if facts.unfinished:
+        return "The run has not come so far. Go on with it to see this."
+    words = why.removeprefix(str(facts.results.folder)).partition(": ")[2] or why
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
