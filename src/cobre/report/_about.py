@@ -99,11 +99,9 @@ def run_groups(facts: Facts) -> list[Group]:
     inputs = about_run.get("data_integrity", {}).get("input_files", {})
     settings = about_run.get("configuration_snapshot", {}).get("settings", {})
     groups = [
-        Group("Run", [*_flat(info), *_flat({**environment, "distribution": None})]),
-        Group(
-            "Workers", [(name.replace("_", " "), text) for name, text in _flat(facts.summary.distribution)]
-        ),
-        Group("Problem", _flat(about_run.get("problem_dimensions", {}))),
+        Group("Run", _plain({**info, **environment, "distribution": None})),
+        Group("Workers", _plain(facts.summary.distribution)),
+        Group("Problem", _plain(facts.summary.dimensions)),
         Group("Settings", [("seed", str(_seed(about_run))), *_leaves(settings)] if settings else []),
         Group("Result files", _result_files(facts)),
         Group("SHA-256 of the results", [*_leaves({**_checksum(facts), "algorithm": None})], long=True),
