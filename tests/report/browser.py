@@ -12,10 +12,14 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 #: Computes the contrast (WCAG 2.2, 1.4.3) of every text that is seen against what is painted behind it.
 CONTRASTS = """() => {
+  const known = new Map(), canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
+  const context = canvas.getContext("2d", {willReadFrequently: true});
   const numbers = (colour) => {
-    const context = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d");
-    context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
-    return [...context.getImageData(0, 0, 1, 1).data];
+    if (!known.has(colour)) {
+      context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
+      known.set(colour, [...context.getImageData(0, 0, 1, 1).data]);
+    }
+    return known.get(colour);
   };
   const light = (colour) => numbers(colour).slice(0, 3).map((c) => c / 255)
     .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
@@ -31,7 +35,8 @@ CONTRASTS = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = walker.nextNode(); text; text = walker.nextNode()) {
     const node = text.parentElement, style = getComputedStyle(node);
-    if (!text.data.trim() || !node.getClientRects().length || node.closest(".unseen, [disabled], script")) continue;
+    if (!text.data.trim() || !node.getClientRects().length) continue;
+    if (node.closest(".unseen, [disabled], script")) continue;
     const opacity = Number(style.opacity) * Number(style.fillOpacity || 1);
     if (opacity === 0) continue;
     const [a, b] = [light(node.closest("svg") ? style.fill : style.color), light(behind(node))];

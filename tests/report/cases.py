@@ -43,7 +43,7 @@ def wide(folder, hydros=160, stages=120, buses=8):
         for i in range(4 * buses)
     ]
     files = {
-        "config.json": make.config(1, 2, 6),
+        "config.json": make.config(1, 1, 3),
         "penalties.json": make.penalties([(None, 2000.0)]),
         "stages.json": {
             "policy_graph": make.graph(stages, 0.08),

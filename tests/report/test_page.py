@@ -2,8 +2,6 @@
 
 import csv
 import io
-import json
-import re
 import shlex
 import subprocess
 import sys
@@ -15,8 +13,6 @@ from cobre import report, results
 from tests.report.browser import opened, pages, started
 from tests.report.cases import HOSTILE, hostile, wide
 from tests.study.cases import copy
-
-CHOSEN = {"storage": "hydro"}
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +35,12 @@ def whole(folders):
 
 @pytest.fixture(scope="module")
 def attacked(folders):
-    return cobre.run(hostile(folders / "a <b>bold</b> case")).report()
+    return cobre.run(hostile(folders / "a <b>bold case")).report()
 
 
 @pytest.fixture(scope="module")
 def large(folders):
-    settings = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 1}]}}
-    return cobre.run(wide(folders / "wide"), {**settings, "simulation": {"num_scenarios": 3}}).report()
+    return cobre.run(wide(folders / "wide", stages=60)).report()
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +49,7 @@ def interrupted(folders):
     case = copy("one-reservoir", folders / "interrupted", iterations=5)
 
     def stop(progress):
-        if progress.iteration == 3:
+        if progress.iteration == 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -77,7 +72,7 @@ def test_every_figure_is_drawn_and_none_before_it_is_near(browser, whole):
 def test_the_summary_says_what_the_reading_says(browser, whole):
     with opened(browser, whole) as shown:
         said = shown.page.locator(".reading li > span:last-child").all_inner_texts()
-        assert tuple(said) == report.reading(results.read(whole.parent))
+        assert [line.replace("\xa0", " ") for line in said] == [*report.reading(results.read(whole.parent))]
         assert shown.page.locator("h1").inner_text() == "cascade"
         assert "2 workers over shm" in shown.page.locator(".about").inner_text()
         assert shown.page.locator(".banner").count() == 0
@@ -161,7 +156,7 @@ def test_no_window_is_too_narrow(browser, whole, width):
         shown.page.locator(".run summary").click()
         assert shown.too_wide <= 0
         drawn = shown.page.locator(".chart svg").evaluate_all(
-            "drawn => drawn.map((svg) => svg.getBoundingClientRect().right - svg.parentElement.getBoundingClientRect().right)"
+            "all => all.map((svg) => svg.getBoundingClientRect().width - svg.parentElement.clientWidth)"
         )
         assert max(drawn) <= 1
 
@@ -172,7 +167,7 @@ def test_figures_follow_the_window(browser, whole):
         wide_one = float(chart.get_attribute("width"))
         shown.page.set_viewport_size({"width": 700, "height": 900})
         shown.page.wait_for_function(
-            "was => Number(document.querySelector('#convergence .chart svg')?.getAttribute('width')) < was - 100",
+            "was => document.querySelector('#convergence .chart svg')?.getAttribute('width') < was - 100",
             arg=wide_one,
         )
         assert shown.too_wide <= 0
@@ -189,7 +184,10 @@ def test_words_can_be_read_in_both_themes(browser, whole, scheme):
 
 
 def test_the_theme_follows_the_system_until_the_reader_chooses(browser, whole):
-    colours = "() => [document.body, document.querySelector('#convergence .chart svg text')].map((node, i) => getComputedStyle(node)[['backgroundColor', 'fill'][i]])"
+    colours = """() => [
+      getComputedStyle(document.body).backgroundColor,
+      getComputedStyle(document.querySelector("#convergence .chart svg text")).fill,
+    ]"""
     with opened(browser, whole, scheme="dark") as shown:
         shown.figure("convergence")
         dark = shown.page.evaluate(colours)
@@ -216,7 +214,7 @@ def test_a_browser_that_remembers_nothing_has_themes_too(browser, whole):
 #: Looks at the page at the last moment of printing, when what is on paper is what it was then.
 ON_PAPER = """addEventListener("afterprint", () => {
   window.onPaper = {
-    drawn: [...document.querySelectorAll(".figure")].filter((one) => one.querySelector(".chart svg path")).map((one) => one.id),
+    drawn: [...document.querySelectorAll(".figure:has(.chart svg path)")].map((one) => one.id),
     theme: document.documentElement.dataset.theme,
     open: document.querySelector(".run details").open,
   };
@@ -273,10 +271,10 @@ def test_names_stay_text_wherever_they_are_shown(browser, attacked):
             field.click()
             field.fill(HOSTILE[name][:12])
             field.press("Enter")
-            assert field.input_value() == re.sub(r"\u2028", "\u2028", HOSTILE[name])
+            assert field.input_value() == HOSTILE[name]
             shown.table("storage")
             shown.saved("storage", "svg")
-        assert shown.page.locator("h1").inner_text() == "a <b>bold</b> case"
+        assert shown.page.locator("h1").inner_text() == "a <b>bold case"
         assert shown.page.evaluate("[window.hacked, document.querySelectorAll('img, h1 b').length]") == [
             None,
             0,
@@ -292,11 +290,14 @@ def test_the_page_forbids_itself_the_network(browser, whole):
     attempt = """async () => {
       const refused = [];
       addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
-      await fetch("http://127.0.0.1:9/").catch(() => {});
-      await new Promise((done) => Object.assign(new Image(), {onerror: done, src: "http://127.0.0.1:9/x.png"}));
-      document.head.append(Object.assign(document.createElement("script"), {src: "http://127.0.0.1:9/x.js"}));
-      document.head.append(Object.assign(document.createElement("link"), {rel: "stylesheet", href: "http://127.0.0.1:9/"}));
-      await new Promise(requestAnimationFrame);
+      const address = "http://127.0.0.1:9/";
+      const failing = (name, properties) => new Promise((onerror) => {
+        document.head.append(Object.assign(document.createElement(name), {...properties, onerror}));
+      });
+      await fetch(address).catch(() => {});
+      await failing("img", {src: address});
+      await failing("script", {src: address});
+      await failing("link", {rel: "stylesheet", href: address});
       return refused;
     }"""
     with opened(browser, whole) as shown:
@@ -367,4 +368,3 @@ def test_a_simulation_alone_has_a_page(browser, folders):
 
 def test_the_same_results_give_the_same_page(whole):
     assert report.html(whole.parent).encode() == whole.read_bytes()
-    json.dumps(report.FIGURES["storage"].title)

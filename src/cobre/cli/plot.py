@@ -21,7 +21,9 @@ def plot(  # noqa: PLR0913, PLR0917  the options of a command
     stage: Annotated[str | None, typer.Option(metavar="N", help="After which stage, from 0.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="FILE.png, .svg, .json or .html."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .png, .svg, .json or .html; NAME.png unless given."
+        ),
     ] = None,
     width: Annotated[
         int | None, typer.Option(min=100, max=10_000, metavar="N", help="Of the drawing, in pixels.")

@@ -190,10 +190,11 @@ def _told(x: Any) -> Any:
 def _range(results: Results) -> tuple[float, float]:
     """The costs worth seeing: the first iterations may be far from all that matters."""
     known, reference = history(results), simulated(results)
-    late = slice(len(known.bound) // 10, None)
-    seen = [*known.bound[late], *known.mean[late], *([reference.mean] if reference else [])]
-    wide = np.concatenate([known.mean - known.half, known.mean + known.half])[late]
-    seen += np.quantile(wide[np.isfinite(wide)], (0.05, 0.95)).tolist() if np.isfinite(wide).any() else []
+    count, late = len(known.bound), len(known.bound) // 10
+    rest = min(late + known.window - 1, count - 1)  # from where no mean counts what came before
+    edges = np.stack([known.mean - known.half, known.mean + known.half])[:, rest:]
+    seen = [*known.bound[late:], *known.mean[rest:], *([reference.mean] if reference else [])]
+    seen += np.quantile(edges[np.isfinite(edges)], (0.05, 0.95)).tolist() if np.isfinite(edges).any() else []
     low, high = float(np.min(seen)), float(np.max(seen))
     margin = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     return low - margin, high + margin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +32,8 @@ _ORDER = (_convergence, _storage, _power, _prices, _costs, _components, _value, 
 #: All figures by name, in the order in which a planner reads them.
 FIGURES: Mapping[str, Figure] = MappingProxyType({module.FIGURE.name: module.FIGURE for module in _ORDER})
 
+#: How wide a letter of a caption is, in pixels, about.
+PER_LETTER = 6
 #: The endings of files that figures can be written to.
 ENDINGS = (".png", ".svg", ".json", ".html")
 
@@ -131,10 +134,11 @@ def draw(
     alt = altair()
     results, one = opened(source), figure(name)
     numbers = rows(results, name, **choice)
-    title = alt.TitleParams(one.title, subtitle=caption(results, name, **choice))
+    size = {"width": width or one.size[0], "height": height or one.size[1]}
+    words = textwrap.wrap(caption(results, name, **choice), max(size["width"] // PER_LETTER, 20))
+    title = alt.TitleParams(one.title, subtitle=words)
     chart = _chart(results, name, theme)
     records = [dict(zip(numbers, row, strict=True)) for row in zip(*numbers.values(), strict=True)]
-    size = {"width": width or one.size[0], "height": height or one.size[1]}
     drawn: LayerChart = chart.properties(title=title, datasets={"rows": records}, **size)
     return drawn
 

@@ -1,4 +1,4 @@
-"""What a result folder says in a few numbers: how good the policy is, what the system does, how the run went."""
+"""A result folder in a few numbers: how good the policy is, what the system does, how the run went."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Facts:
 
     @property
     def rise(self) -> tuple[float, int] | None:
-        """By how much of itself the bound rose over the last tenth of the iterations, and how many they are."""
+        """By which share of it the bound rose in the last tenth of the iterations, and how many these are."""
         last = max(self.iterations // 10, 1)
         if not self.trained or len(self.convergence["lower_bound"]) <= last or not self.bound:
             return None

@@ -8,7 +8,7 @@ from cobre.report._facts import Facts
 from cobre.report._reading import gap_words
 from cobre.report._words import count, duration, money, money_between, percent, stopped
 
-NONE = "–"
+NONE = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _gap(facts: Facts) -> KeyFigure:
     if not facts.bound:
         return KeyFigure("Gap", *_split(money(facts.cost.mean)), gap_words(facts))
     share = (facts.cost.mean - facts.bound) / abs(facts.bound)
-    return KeyFigure("Gap", percent(share).replace("-", "−"), note=gap_words(facts))
+    return KeyFigure("Gap", percent(share).replace("-", "\N{MINUS SIGN}"), note=gap_words(facts))
 
 
 def _iterations(facts: Facts) -> KeyFigure:

@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -24,7 +25,7 @@ from cobre.report._figure import Columns, Figure, Options
 from cobre.report._key import key_figures
 from cobre.report._reading import reading
 from cobre.report._source import opened
-from cobre.report._theme import THEMES, vl_convert
+from cobre.report._theme import vl_convert
 from cobre.results import Results
 from cobre.results._files import write_bytes
 
@@ -124,7 +125,7 @@ def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
         dict(zip(options, chosen, strict=True)) for chosen in itertools.product(*(c.values for c in choices))
     ]
     content = {
-        "specs": {theme: spec(results, figure.name, theme) for theme in THEMES},
+        "specs": {theme: spec(results, figure.name, theme) for theme in ("light", "dark")},
         "choices": [{"name": choice.name, "options": choice.options} for choice in choices],
         "captions": [figure.caption_of(results, **part) for part in parts],
         **pooled([figure.rows_of(results, **part) for part in parts]),
@@ -132,7 +133,7 @@ def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
     return _Drawn(
         *(known.name, known.title, known.question, known.height),
         choices=choices,
-        hint=_hint(figure.name, options, choices),
+        hint=_hint(results, figure.name, options, choices),
         content=_theme._needed("markupsafe").Markup(embedded(content)),
     )
 
@@ -164,19 +165,20 @@ def _evenly(values: list[Any], wanted: int) -> list[Any]:
     return [values[round(i * (len(values) - 1) / (wanted - 1))] for i in range(wanted)]
 
 
-def _hint(name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
+def _hint(results: Results, name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
+    """Where the drawings are that the page leaves out."""
     for choice in choices:
         total = len(options[choice.name])
         if len(choice.options) < total:
-            return (
-                f"The page holds {len(choice.options)} of {total} {choice.name}s to stay small; "
-                f"cobre plot draws any: see cobre plot --help."
-            )
+            given = " ".join(f"--{each.name} {each.name.upper()}" for each in choices)
+            command = f"cobre plot {shlex.quote(str(results.folder))} {name} {given}"
+            kept = f"{len(choice.options)} of {total} {choice.name}s"
+            return f"The page has {kept} to stay small. For any: {command}"
     return ""
 
 
 def pooled(tables: list[Columns]) -> dict[str, Any]:
-    """Return tables whose columns are places in a pool, where equal columns are one: most have the same stages.
+    """Return tables whose columns are places in a pool, where equal ones are one: most have the same stages.
 
     >>> pooled([{"stage": [0, 1], "mean": [5, 6]}, {"stage": [0, 1], "mean": [7, 8]}])
     {'pool': [[0, 1], [5, 6], [7, 8]], 'each': [{'stage': 0, 'mean': 1}, {'stage': 0, 'mean': 2}]}
@@ -190,17 +192,17 @@ def pooled(tables: list[Columns]) -> dict[str, Any]:
 
 
 def embedded(content: Any) -> str:
-    """Return JSON that can stand in a script element: whatever a name holds, it stays text.
+    r"""Return JSON that can stand in a script element: whatever a name holds, it stays text.
 
     >>> embedded({"name": "</script><!--"})
-    '{"name":"\\\\u003c/script>\\\\u003c!--"}'
+    '{"name":"\\u003c/script>\\u003c!--"}'
     """
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(_ESCAPES)
 
 
 def unbroken(words: str) -> str:
-    """Return words in which no line ends between a number and its unit.
+    r"""Return words in which no line ends between a number and its unit.
 
     >>> unbroken("8.5 % of 3 things").replace("\xa0", "_")
     '8.5_% of 3 things'

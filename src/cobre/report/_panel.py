@@ -34,6 +34,7 @@ ID_OF = {
     "pumping_stations": "pumping_station_id",
     "contracts": "contract_id",
     "non_controllables": "non_controllable_id",
+    "inflow_lags": "hydro_id",
 }
 
 
@@ -46,7 +47,7 @@ class Panel:
         name: of the table.
         scenarios: how many there are.
         stage: the stage of each row of a scenario.
-        block: the block of each; -1 for the whole stage.
+        block: the block of each, or the lag of an inflow; -1 for the whole stage.
         entity: the id of each row's entity; -1 where there is none.
     """
 
@@ -127,10 +128,10 @@ def panel(results: Results, name: str) -> Panel:
         ResultsError: there is no simulation, it has not finished, or the case has no such entities.
     """
     require_simulation(results)
-    id_ = ID_OF[name]
-    keys = results.simulation(name, ["stage_id", "block_id", *([id_] if id_ else [])], [0])
+    id_, part = ID_OF[name], "lag_index" if name == "inflow_lags" else "block_id"
+    keys = results.simulation(name, ["stage_id", part, *([id_] if id_ else [])], [0])
     stage = keys["stage_id"].to_numpy().astype(np.int64)
-    block = keys["block_id"].fill_null(-1).to_numpy().astype(np.int64)
+    block = keys[part].fill_null(-1).to_numpy().astype(np.int64)
     entity = keys[id_].to_numpy().astype(np.int64) if id_ else np.full(len(stage), -1)
     return Panel(results, name, _scenarios(results), stage, block, entity)
 

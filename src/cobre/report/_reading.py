@@ -107,7 +107,8 @@ def _deficits(facts: Facts, market: Market) -> str:
     if not market.short:
         return f"none of {count(total, 'scenario')} leaves load unserved"
     verb = "leaves" if market.short == 1 else "leave"
-    return f"{market.short:,} of {count(total, 'scenario')} {verb} load unserved, {percent(market.unserved)} of it"
+    who = f"{market.short:,} of {count(total, 'scenario')}"
+    return f"{who} {verb} load unserved, {percent(market.unserved)} of it"
 
 
 def run_line(facts: Facts) -> str:
@@ -132,7 +133,7 @@ def _course(facts: Facts) -> str:
 
 
 def _who(facts: Facts) -> str:
-    return "one process" if facts.workers == 1 else count(facts.workers, "worker")
+    return "in one process" if facts.workers == 1 else f"on {count(facts.workers, 'worker')}"
 
 
 def _next(facts: Facts) -> str:
@@ -149,3 +150,10 @@ def _next(facts: Facts) -> str:
     if facts.busy is not None and facts.busy < BUSY:
         return "Fewer workers would hardly be slower."
     return "The bound has settled: nothing is left to do." if rise is not None else ""
+
+
+def _apart(facts: Facts) -> bool:
+    """Whether the policy costs more than the bound by more than a hundredth and than sampling explains."""
+    if facts.bound is None or facts.cost is None:
+        return False
+    return facts.cost.mean - facts.bound > max(facts.cost.half_width(), 0.01 * abs(facts.bound))

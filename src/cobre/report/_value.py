@@ -58,41 +58,18 @@ def policy_of(results: Results) -> Policy:
 
 
 @remembered
-def mean_states(results: Results, stage: int) -> dict[str, float]:
-    """What a stage leaves behind in the mean of the simulation: volumes and past inflows, by their names."""
-    found = {
-        f"storage:{hydro}": float(values[:, stage + 1].mean()) for hydro, values in volumes(results).items()
-    }
-    for (hydro, lag), inflow in _inflows(results, stage).items():
-        found[f"inflow:{hydro}:{lag}"] = inflow
-    return found
-
-
-def _inflows(results: Results, stage: int) -> dict[tuple[int, int], float]:
-    """Mean inflows after a stage by plant and lag: its own are the latest, those it knew are older by one."""
+def mean_states(results: Results) -> dict[str, Floats]:
+    """What stages leave behind in the mean of the simulation, by the names of states: volumes and inflows."""
+    found = {f"storage:{hydro}": values[:, 1:].mean(axis=0) for hydro, values in volumes(results).items()}
     hydros = panel(results, "hydros")
-    rows = hydros.first_rows[:, stage]
-    means = _natural(results)[rows]
-    found = {(hydro, 1): float(mean) for hydro, mean in zip(hydros.ids, means, strict=True)}
-    return found | _older(results).get(stage, {})
-
-
-@remembered
-def _natural(results: Results) -> Floats:
-    """The mean inflow of each row of the table of plants."""
-    return panel(results, "hydros").means("incremental_inflow_m3s")[0]
-
-
-@remembered
-def _older(results: Results) -> dict[int, dict[tuple[int, int], float]]:
-    """The mean inflows that each stage knew, by plant and lag as the stage after it counts them."""
-    found: dict[int, dict[tuple[int, int], float]] = {}
+    latest = hydros.means("incremental_inflow_m3s")[0][hydros.first_rows]
+    found |= {f"inflow:{hydro}:1": values for hydro, values in zip(hydros.ids, latest, strict=True)}
     if "inflow_lags" in results.tables:
-        keys = ["stage_id", "hydro_id", "lag_index"]
-        table = results.simulation("inflow_lags", [*keys, "inflow_m3s"])
-        for row in table.group_by(keys).aggregate([("inflow_m3s", "mean")]).to_pylist():
-            place = row["hydro_id"], row["lag_index"] + 1
-            found.setdefault(row["stage_id"], {})[place] = row["inflow_m3s_mean"]
+        lags = panel(results, "inflow_lags")
+        means = lags.means("inflow_m3s")[0]
+        for hydro, lag in {*zip(lags.entity.tolist(), lags.block.tolist(), strict=True)}:
+            own = (lags.entity == hydro) & (lags.block == lag)  # what a stage knows is older by one after it
+            found[f"inflow:{hydro}:{lag + 1}"] = means[own][np.argsort(lags.stage[own])]
     return found
 
 
@@ -115,7 +92,7 @@ def options(results: Results) -> Options:
 @remembered
 def sliced(results: Results, hydro: int, stage: int) -> Slice:
     """Cut the value function after a stage along the volume of a reservoir."""
-    states = mean_states(results, stage)
+    states = {name: float(values[stage]) for name, values in mean_states(results).items()}
     name, mean = f"storage:{hydro}", states[f"storage:{hydro}"]
     volume = np.linspace(*_range(results, hydro, stage), POINTS)
     value, slope = along(policy_of(results), stage, states, name, np.append(volume, mean))

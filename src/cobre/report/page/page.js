@@ -81,7 +81,8 @@
       this.paper = spec.config.background;
       this.drawing = (this.drawing ?? Promise.resolve()).then(async () => {
         this.embedded?.finalize();
-        this.embedded = await vegaEmbed(this.chart, drawn, EMBEDDING);
+        const patch = (drawing) => (drawn.width < NARROW ? arranged(drawing, drawn.width) : drawing);
+        this.embedded = await vegaEmbed(this.chart, drawn, { ...EMBEDDING, patch });
         this.chart.style.minHeight = "";
       });
       return this.drawing;
@@ -206,10 +207,9 @@
     }
   }
 
-  // A drawing as wide as its place. Where that is narrow, what a legend tells goes below each other.
+  // A drawing as wide as its place. Where that is narrow, legends go below each other.
   function fitted({ config, ...spec }, width) {
-    const legend = { ...config.legend };
-    if (width < NARROW) Object.assign(legend, { columns: Math.max(Math.floor(width / 150), 1), layout: STACKED });
+    const legend = { ...config.legend, ...(width < NARROW && { layout: STACKED }) };
     return {
       ...spec,
       width,
@@ -217,6 +217,17 @@
       autosize: { type: "fit-x", contains: "padding" },
       config: { ...config, legend, background: "transparent" },
     };
+  }
+
+  // A legend has as many columns as its words leave room for; its own choice is one row, however long.
+  function arranged(drawing, width) {
+    const scales = new Map((drawing.scales ?? []).map((scale) => [scale.name, scale.domain]));
+    for (const legend of drawing.legends ?? []) {
+      const domain = [legend.fill, legend.stroke, legend.shape].map((name) => scales.get(name)).find(Array.isArray);
+      const longest = Math.max(...(domain ?? []).map((word) => String(word).length));
+      if (domain) legend.columns = Math.max(Math.floor((width - 60) / (40 + 6 * (longest + 3))), 1);
+    }
+    return drawing;
   }
 
   function tip(handler, event, item, value) {
@@ -356,9 +367,9 @@
   const links = new Map(all(".contents a").map((link) => [link.hash.slice(1), link]));
   const reading = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      for (const link of links.values()) link.removeAttribute("aria-current");
-      links.get(target.id)?.setAttribute("aria-current", "true");
+      const link = links.get(target.id);
+      if (isIntersecting) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
     }
   }, { rootMargin: "-30% 0px -65%" });
   for (const section of all("main > section")) reading.observe(section);
