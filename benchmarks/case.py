@@ -24,7 +24,6 @@ more than 200 rows are left to HiGHS, on which the peer stands always.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,7 +34,7 @@ import _case_runs as runs
 import harness
 from _big_case import write_big_case
 from _case_tables import tables
-from rich.console import Console
+from _parts import PartsParser, measure
 
 from cobre.lp._solver import HIGHS_VERSION
 
@@ -210,27 +209,14 @@ def _loading(quick: bool, say: Say) -> dict[str, Any]:
 
 def main() -> None:
     """Measure what the command line asks for."""
-    words = {"formatter_class": argparse.RawDescriptionHelpFormatter}
-    parser = argparse.ArgumentParser(description=__doc__, **words)
-    parser.add_argument("--only", default=",".join(PARTS), help="which parts, with commas")
-    parser.add_argument("--quick", action="store_true", help="few iterations and turns; says less")
+    parser = PartsParser(__doc__, PARTS)
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has cobre-python")
     options = parser.parse_args()
-    only = tuple(options.only.split(","))
-    if unknown := set(only) - set(PARTS):
-        parser.error(f"unknown parts {sorted(unknown)}; there are {', '.join(PARTS)}")
-    console = Console()
-    console.width = max(console.width, harness.TABLE_WIDTH)  # a table that wraps cannot be read
-    result: dict[str, Any] = {"quick": options.quick}
-    for part in only:  # each is shown as soon as it is there
-        measured = run(options.quick, (part,), console.print, options.peer)
-        result |= measured
-        for table in tables(measured):
-            console.print(table)
-    # A part of the benchmark must not overwrite the whole.
-    name = "case" if only == PARTS else f"case_{'_'.join(only)}"
-    path = harness.write_result(name, result, versions(result))
-    console.print(f"others used {result['others_cpu_percent']} % of one CPU meanwhile; wrote {path.name}")
+
+    def part(name: str, say: Say) -> dict[str, Any]:
+        return run(options.quick, (name,), say, options.peer)
+
+    measure("case", options, part, tables, versions)
 
 
 if __name__ == "__main__":

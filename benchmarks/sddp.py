@@ -20,7 +20,6 @@ what other work on the machine disturbs least.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import time
 from collections.abc import Callable, Iterator
@@ -33,8 +32,8 @@ import _sddp_memory
 import _sddp_peers
 import harness
 import numpy as np
+from _parts import PartsParser, measure
 from _sddp_problems import Size, hydrothermal
-from rich.console import Console
 from rich.table import Table
 
 from cobre.comm import run_ranks
@@ -387,26 +386,8 @@ def _memory_table(result: dict[str, Any]) -> Table:
 
 def main() -> None:
     """Measure what the command line asks for."""
-    words = {"formatter_class": argparse.RawDescriptionHelpFormatter}
-    parser = argparse.ArgumentParser(description=__doc__, **words)
-    parser.add_argument("--only", default=",".join(PARTS), help="which parts, with commas")
-    parser.add_argument("--quick", action="store_true", help="small problems, few turns; says less")
-    options = parser.parse_args()
-    only = tuple(options.only.split(","))
-    if unknown := set(only) - set(PARTS):
-        parser.error(f"unknown parts {sorted(unknown)}; there are {', '.join(PARTS)}")
-    console = Console()
-    console.width = max(console.width, harness.TABLE_WIDTH)  # a table that wraps cannot be read
-    result: dict[str, Any] = {"quick": options.quick}
-    for part in only:  # each is shown as soon as it is there
-        measured = run(options.quick, (part,), console.print)
-        result |= measured
-        for table in tables(measured):
-            console.print(table)
-    # A part of the benchmark must not overwrite the whole.
-    name = "sddp" if only == PARTS else f"sddp_{'_'.join(only)}"
-    path = harness.write_result(name, result, versions(result))
-    console.print(f"others used {result['others_cpu_percent']} % of one CPU meanwhile; wrote {path.name}")
+    options = PartsParser(__doc__, PARTS).parse_args()
+    measure("sddp", options, lambda part, say: run(options.quick, (part,), say), tables, versions)
 
 
 if __name__ == "__main__":

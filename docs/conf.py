@@ -172,7 +172,7 @@ class CommandHelp(_Generated):
     def markdown(self) -> str:
         found = typer.main.get_command(command)
         for name in self.arguments[0].split()[1:]:
-            found = found.commands[name]
+            _, found, _ = found.resolve_command(typer.Context(found), [name])
         words = re.sub(r"^Example: (.+)$", r"Example: `\1`", found.help or "", flags=re.MULTILINE)
         lines = [*words.splitlines(), "", "| Option | Meaning |", "| --- | --- |"]
         lines += [

@@ -35,6 +35,7 @@ def iteration(number, *, bound=None, ranks=2):
             solving_s=2.0,
             solves=40,
             trajectories=5,
+            waiting_s=0.0625,
         )
         for rank in range(ranks)
     ]

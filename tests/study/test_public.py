@@ -91,6 +91,16 @@ def test_simulation_writes_tables(case, trained, tmp_path):
     np.testing.assert_array_equal(result.totals, plain.totals)
 
 
+def test_a_simulation_that_ends_badly_says_so(case, trained, tmp_path):
+    def interrupt(event):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cobre.simulate(case, trained.policy, None, interrupt, output=tmp_path)
+    found = results.read(tmp_path, partial=True).simulation_manifest
+    assert (found["status"], found["error"]) == ("failed", "interrupted")
+
+
 def test_a_run_leaves_everything_in_a_folder(folder, trained, tmp_path):
     done = cobre.run(folder, output=tmp_path / "out")
     assert done.training.final_lower_bound == trained.final_lower_bound

@@ -72,7 +72,8 @@ def _read_text(path: Path, file: str, report: Report) -> str | None:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        report.error("unreadable", file, f"cannot be read: {error.strerror or error}")
+        cure = "see who may read it"
+        report.error("unreadable", file, f"cannot be read: {error.strerror or error}", suggestion=cure)
     except UnicodeDecodeError as error:
         report.error(
             "syntax", file, f"is not UTF-8 text (byte {error.start})", suggestion="save it with that encoding"
@@ -98,7 +99,8 @@ def _parse(text: str, file: str, report: Report) -> tuple[Any] | None:
         content = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        report.error("syntax", file, f"is not JSON: {error.msg}", field=where)
+        cure = "look there and just before it: a comma too many or missing, a bracket or a quote left open"
+        report.error("syntax", file, f"is not JSON: {error.msg}", field=where, suggestion=cure)
         return None
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

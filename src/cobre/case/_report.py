@@ -52,7 +52,8 @@ class Report:
         self, file: str, name: str, known: Collection[str], what: str, *, entity: str = "", field: str = ""
     ) -> None:
         """Add a field or column that the format does not have, and what may have been meant."""
-        near = get_close_matches(name, known, 1)
+        longer = sorted((other for other in known if other.startswith(f"{name}_")), key=len)
+        near = longer or get_close_matches(name, known, 1)
         suggestion = f"did you mean {near[0]!r}?" if near else "remove it"
         where = field or name
         self.error(

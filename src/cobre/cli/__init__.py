@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+import os
+
 import typer
 
 from cobre import __version__
-from cobre.cli import comm
-from cobre.cli._ending import end
-from cobre.cli.launch import launch
-from cobre.cli.run import run
-from cobre.cli.validate import validate
+from cobre.cli._group import LazyGroup
 from cobre.errors import CobreError
+
+#: The commands: each is the function of its name, or the Typer ``app``, in the module of its name, which is
+#: imported when it is asked for. The line is how its help begins.
+COMMANDS = {
+    "A study": {
+        "validate": "Check a case folder without solving anything.",
+        "run": "Train a policy for a case and simulate it.",
+    },
+    "Processes": {
+        "launch": "Run a command as the ranks of a group on this machine.",
+        "comm": "The communication layer: what there is, does it work, how fast is it.",
+    },
+    "This installation": {
+        "version": "What is installed here: versions, solver, machine, backends.",
+    },
+}
+
+
+class _Commands(LazyGroup):
+    package = __name__
+    table = COMMANDS
+
 
 app = typer.Typer(
     name="cobre",
-    help="Multi-process SDDP, with the same bits whatever runs it.",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=True,
+    add_completion=False,
 )
-app.command()(run)
-app.command()(validate)
-app.add_typer(comm.app, name="comm")
-# What follows the command's name is its own, options included, with or without "--" before it.
-app.command(context_settings={"allow_interspersed_args": False})(launch)
 
 
 @app.callback(invoke_without_command=True)
 def _cobre(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    """Multi-process SDDP, with the same bits whatever runs it.
+
+    Example: cobre init my_case && cobre run my_case --workers 2
+    """
     if version:
         typer.echo(__version__)
         raise typer.Exit
@@ -35,7 +54,13 @@ def _cobre(version: bool = typer.Option(False, "--version", help="Print the vers
 
 def main() -> None:
     """Run the command; an error of ours is one plain paragraph, not a traceback."""
+    if "_COBRE_COMPLETE" in os.environ:  # a shell asks what may come next
+        from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415
+
+        completion_init()
     try:
         app()
     except CobreError as error:
+        from cobre.cli._ending import end  # noqa: PLC0415
+
         end(error)

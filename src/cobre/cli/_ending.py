@@ -15,7 +15,6 @@ from typing import NoReturn
 import typer
 
 from cobre import errors
-from cobre.comm._selection import launched_rank
 from cobre.errors import (
     CobreError,
     CommError,
@@ -42,6 +41,13 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP has come; its number is the argument."""
 
 
+def rank_here() -> int:
+    """The rank of this process in the group that a launcher made, 0 outside of one."""
+    from cobre.comm._selection import launched_rank  # noqa: PLC0415  it imports NumPy
+
+    return launched_rank(os.environ)
+
+
 @contextmanager
 def resumable(checkpoint: Path, command: str) -> Iterator[None]:
     """Turn SIGTERM and Ctrl-C into an orderly end that tells how to go on.
@@ -49,7 +55,7 @@ def resumable(checkpoint: Path, command: str) -> Iterator[None]:
     Schedulers signal all ranks. Rank 0, which saves the run, acts on it; the others stay until it has,
     because it could not save anything while it waits for one that has left.
     """
-    rank, written = launched_rank(os.environ), _written(checkpoint)
+    rank, written = rank_here(), _written(checkpoint)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
     for number, handler in before.items():
         if rank != 0:
@@ -84,7 +90,7 @@ def _words(checkpoint: Path, command: str, saved: bool) -> str:
 
 def end(error: CobreError) -> NoReturn:
     """Say what went wrong, once for all ranks if all found the same, and exit."""
-    rank = launched_rank(os.environ)
+    rank = rank_here()
     if rank == 0:
         typer.echo(f"error: {error}", err=True)
     elif isinstance(error, OutputError | SolverError):  # the others all ranks meet, or follow from another's

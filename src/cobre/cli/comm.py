@@ -15,75 +15,40 @@ from rich.table import Table
 from rich.text import Text
 
 from cobre.cli import _console
+from cobre.cli._backends import Backends
 from cobre.cli._console import Color, ColorOption
-from cobre.comm import Choice, available_backends, choose, create_communicator
+from cobre.cli._group import Command, Group
+from cobre.comm import choose, create_communicator
 from cobre.comm._launch import group_environments, launch
-from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
 from cobre.comm.testing import CHECKS, GroupRunner, Outcome, run_checks
-from cobre.errors import InvalidBackend
 
-app = typer.Typer(help="The communication layer: what is available, and does it work.", no_args_is_help=True)
+app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-def _relevant_variables() -> dict[str, str]:
-    """The variables that have a say in the choice; a secret is only said to be there."""
-    found = {
-        name: value
-        for name, value in sorted(os.environ.items())
-        if name in MPI_LAUNCHER_VARIABLES
-        or name.startswith((BACKEND_VARIABLE, "COBRE_SHM_", "COBRE_TCP_", "COBRE_MPI_"))
-    }
-    return {
-        name: "(set, not shown)" if name == "COBRE_TCP_SECRET" else value for name, value in found.items()
-    }
+@app.callback()
+def _comm() -> None:
+    """The communication layer: what there is, does it work, how fast is it.
+
+    Example: cobre comm info
+    """
 
 
-@app.command()
+@app.command(cls=Command)
 def info(as_json: AsJson = False, color: ColorOption = "auto") -> None:
-    """Print which backends are available, which one would be chosen here, and why."""
-    backends = available_backends()
-    variables = _relevant_variables()
-    choice: Choice | None = None
-    chosen: dict[str, object]
-    try:
-        choice = choose(os.environ)
-        chosen = asdict(choice)
-    except InvalidBackend as error:
-        chosen = {"backend": None, "reason": str(error), "passed_over": (), "warning": ""}
+    """Print which backends are available, which one would be chosen here, and why.
 
+    Example: cobre comm info
+    """
+    backends = Backends()
     if as_json:
-        report = {
-            "backends": [asdict(b) for b in backends.values()],
-            "chosen": chosen,
-            "variables": variables,
-        }
-        typer.echo(json.dumps(report, indent=2))
-        return
-
-    table = Table(title="Backends", title_justify="left")
-    for heading in ("backend", "runs here", "what it is, or what is missing", "from"):
-        table.add_column(heading)
-    for backend in backends.values():
-        words = backend.summary or "; ".join(filter(None, (backend.reason, backend.remedy)))
-        style = "green" if backend.available else "yellow"
-        table.add_row(backend.name, Text("yes" if backend.available else "no", style), words, backend.origin)
-    console = _console.stdout(color)
-    console.print(table)
-    if choice is None:
-        console.print(f"Chosen here: nothing, because {chosen['reason']}", soft_wrap=True)
+        typer.echo(json.dumps(backends.plain(), indent=2))
     else:
-        console.print(f"Chosen here: {choice.backend}, because {choice.reason}", soft_wrap=True)
-        for passed in choice.passed_over:
-            console.print(f"Passed over: {passed}", soft_wrap=True)
-        if choice.warning:
-            console.print(f"Warning: {choice.warning}", style="yellow", soft_wrap=True)
-    for name, value in variables.items():
-        console.print(f"  {name}={value}", soft_wrap=True, highlight=False)
+        backends.show(_console.stdout(color))
 
 
-@app.command()
+@app.command(cls=Command)
 def check(
     backend: Annotated[
         str | None, typer.Option(help="The backend to check; otherwise the one chosen here, or with -n shm.")
@@ -98,8 +63,10 @@ def check(
 ) -> None:
     """Check that a backend keeps the whole contract here, on this machine or cluster.
 
+    Example: cobre comm check -n 4
+
     With -n the ranks are started on this machine. Without, this process is taken for one rank of a
-    group that something else has started: `mpiexec -n 4 cobre comm check --backend mpi`.
+    group that something else has started: mpiexec -n 4 cobre comm check --backend mpi.
     Exits with 1 if a check fails.
     """
     name = backend or (_chosen_here() if ranks is None else "shm")

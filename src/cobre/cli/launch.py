@@ -6,10 +6,13 @@ from typing import Annotated
 
 import typer
 
-from cobre.comm._launch import group_environments
-from cobre.comm._launch import launch as launch_command
+from cobre.cli._group import Command
+
+app = typer.Typer(add_completion=False)
 
 
+# What follows the command's name is its own, options included, with or without "--" before it.
+@app.command(cls=Command, context_settings={"allow_interspersed_args": False})
 def launch(
     command: Annotated[list[str], typer.Argument(help="The program that each rank runs, and its arguments.")],
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks.", show_default=False)],
@@ -33,11 +36,13 @@ def launch(
     Exits with 0 if all ranks do; else with the exit code of the first that does not, or 128 plus the
     number of the signal that killed it; 124 when the time is up; 130 after Ctrl-C.
     """
+    from cobre.comm import _launch  # noqa: PLC0415  it imports NumPy
+
     variables = {}
     for setting in env or []:
         name, equals, value = setting.partition("=")
         if not name or not equals:
             raise typer.BadParameter(f"{setting!r} is not of the form NAME=VALUE", param_hint="--env")
         variables[name] = value
-    with group_environments(backend, ranks, variables) as environments:
-        raise typer.Exit(launch_command(command, environments, timeout_s=timeout))
+    with _launch.group_environments(backend, ranks, variables) as environments:
+        raise typer.Exit(_launch.launch(command, environments, timeout_s=timeout))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,8 @@ from typing import Annotated
 import typer
 
 from cobre.cli._console import ColorOption
-from cobre.cli._ending import resumable
+from cobre.cli._ending import rank_here, resumable
 from cobre.cli._telling import Format, Teller, teller
-from cobre.comm._selection import launched_rank
 
 WORK, OUTPUT = "Work", "Output"
 
@@ -49,7 +47,10 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     output_format: Annotated[
         Format,
         typer.Option(
-            help="For people, for programs at the end, or for programs as it happens.", rich_help_panel=OUTPUT
+            "-f",
+            "--output-format",
+            help="For people, for programs at the end, or for programs as it happens.",
+            rich_help_panel=OUTPUT,
         ),
     ] = "human",
     quiet: Annotated[
@@ -58,7 +59,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     ] = False,
     color: ColorOption = "auto",
 ) -> None:
-    """Train a policy for a case, simulate it, and write everything to a folder.
+    """Train a policy for a case and simulate it; everything is written to a folder.
 
     Example: cobre run my_case --workers 4
 
@@ -83,7 +84,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         "--color": (color, "auto"),
     }
     again = shlex.join(["cobre", "run", str(case), *_given(options), "--resume"])
-    speaks = launched_rank(os.environ) == 0
+    speaks = rank_here() == 0
     telling = teller(output_format, quiet=quiet, color=color, speaks=speaks)
     with _told(telling):
         loaded = study.CaseLoader.load(case)

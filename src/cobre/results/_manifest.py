@@ -30,16 +30,21 @@ class Topology:
         ranks: how many processes.
         threads: how many each of them uses.
         hosts: the machines; this one unless given.
+        mpi_library: what MPI calls itself; None without it, like the two that follow.
+        mpi_standard: the version of the standard that it keeps.
+        thread_level: which threads may call it.
     """
 
     backend: str = "local"
     ranks: int = 1
     threads: int = 1
     hosts: tuple[str, ...] = ()
+    mpi_library: str | None = None
+    mpi_standard: str | None = None
+    thread_level: str | None = None
 
     def described(self) -> dict[str, Any]:
         """As the format has it."""
-        mpi = _mpi() if self.backend == "mpi" else {}
         hosts = sorted(set(self.hosts or (socket.gethostname(),)))
         return {
             "backend": self.backend,
@@ -47,9 +52,9 @@ class Topology:
             "ranks_participated": self.ranks,
             "num_nodes": len(hosts),
             "threads_per_rank": self.threads,
-            "mpi_library": mpi.get("library"),
-            "mpi_standard": mpi.get("standard"),
-            "thread_level": mpi.get("thread_level"),
+            "mpi_library": self.mpi_library,
+            "mpi_standard": self.mpi_standard,
+            "thread_level": self.thread_level,
             "slurm_job_id": os.environ.get("SLURM_JOB_ID"),
             "hosts": hosts,
         }
@@ -217,15 +222,3 @@ def _user() -> str | None:
         return getpass.getuser()
     except (KeyError, OSError):  # a container may have a user without a name
         return None
-
-
-def _mpi() -> dict[str, str]:
-    from mpi4py import MPI  # noqa: PLC0415  only who runs on MPI has it
-
-    levels = {MPI.THREAD_SINGLE: "Single", MPI.THREAD_FUNNELED: "Funneled"}
-    levels |= {MPI.THREAD_SERIALIZED: "Serialized", MPI.THREAD_MULTIPLE: "Multiple"}
-    return {
-        "library": MPI.Get_library_version().split("\n")[0].strip("\0 "),
-        "standard": "MPI {}.{}".format(*MPI.Get_version()),
-        "thread_level": levels[MPI.Query_thread()],
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -15,22 +14,14 @@ _TABLES = ("convergence", "timing/iterations", "timing/mpi_ranks", "solver/itera
 
 
 class TrainingLog:
-    """The iterations of a training. `add` each as it finishes; `Writer.training` writes what there is.
+    """The iterations of a training. `add` each as it finishes; `Writer.training` writes what there is."""
 
-    Args:
-        earlier: the tables of the run that this one goes on from, as of `Results.training`.
-    """
-
-    def __init__(self, earlier: Mapping[str, pa.Table] | None = None) -> None:
-        self._rows: dict[str, list[dict[str, Any]]] = {
-            name: earlier[name].to_pylist() if earlier and name in earlier else [] for name in _TABLES
-        }
-        self.seconds = sum(row["time_total_ms"] for row in self._rows["convergence"]) / 1000
+    def __init__(self) -> None:
+        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _TABLES}
+        self.seconds = 0.0
 
     def add(self, event: Any) -> None:
         """Take an iteration that has finished, with the fields of `cobre.sddp.IterationFinished`."""
-        for name in _TABLES:  # a run may go on from before its last iteration
-            self._rows[name] = [row for row in self._rows[name] if row["iteration"] < event.iteration]
         active = self._rows["convergence"][-1]["cuts_active"] if self.iterations else 0
         spent, self.seconds = event.seconds - self.seconds, event.seconds
         for name, rows in {
@@ -119,6 +110,7 @@ def _rank(times: Any) -> dict[str, Any]:
         "forward_time_ms": _ms(times.forward_s),
         "backward_time_ms": _ms(times.backward_s),
         "communication_time_ms": _ms(times.communication_s),
+        "idle_time_ms": _ms(times.waiting_s),
         "lp_solves": times.solves,
         "scenarios_processed": times.trajectories,
     }

@@ -80,8 +80,8 @@ RANK_TIMINGS = (
         ("forward_time_ms", "time in the forward pass, waiting for others included"),
         ("backward_time_ms", "time in the backward pass, likewise"),
         ("communication_time_ms", "of these, time with or waiting for others"),
+        ("idle_time_ms", "of that, time waiting for the last to come"),
     ),
-    Column("idle_time_ms", "int64", "ms", "not told apart from communication, always null", True),
     *_integers("count", ("lp_solves", "linear programmes it solved; of equal ones one")),
     *_integers("count", ("scenarios_processed", "trajectories it had"), kind="int32"),
 )

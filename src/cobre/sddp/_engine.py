@@ -101,8 +101,7 @@ class Engine:
         ]
         self.pools = [CutPool(comm, solver) for solver in self.solvers]
         self.anchors: list[Ints | None] = [None] * len(self.solvers)
-        #: Seconds in which this rank told others, heard from them or waited for them.
-        self.communication_s = 0.0
+        self._meetings_s: list[float] = []
         for solver in self.solvers:
             solver.native.resize_slots(1)
 
@@ -145,10 +144,15 @@ class Engine:
 
     @contextmanager
     def communicating(self) -> Iterator[None]:
-        """Take the time of what is done with other ranks."""
+        """Take the time of what is done with other ranks; all of them do the same, in the same order."""
         begun = time.perf_counter()
         yield
-        self.communication_s += time.perf_counter() - begun
+        self._meetings_s.append(time.perf_counter() - begun)
+
+    def take_meetings(self) -> list[float]:
+        """Return the seconds of each time that ranks met since the last call."""
+        taken, self._meetings_s = self._meetings_s, []
+        return taken
 
     @contextmanager
     def naming_failures(self, node: int, states: Floats, table: Floats) -> Iterator[None]:

@@ -83,14 +83,17 @@ def share_times(
 ) -> tuple[Statistics, tuple[RankTimes, ...]]:
     """Return what an iteration took, on all ranks together and on each. A collective."""
     solving = list(vars(engine.take_statistics()).values())
-    own = np.array([*solving, forward_s, backward_s, engine.communication_s, trajectories], np.float64)
-    engine.communication_s = 0.0
+    own = np.array([*solving, forward_s, backward_s, trajectories, *engine.take_meetings()], np.float64)
     whole = np.empty((engine.comm.size, len(own)))
     engine.comm.allgatherv(own, whole.reshape(-1), [len(own)] * engine.comm.size)
+    meetings = whole[:, 9:]
+    # Whoever comes last waits for nobody: what a meeting took there is what it takes.
+    together, waiting = meetings.sum(axis=1).tolist(), (meetings - meetings.min(axis=0)).sum(axis=1).tolist()
     total, ranks = Statistics(), []
-    for rank, values in enumerate(whole.tolist()):
+    for rank, values in enumerate(whole[:, :9].tolist()):
         this = Statistics(*map(int, values[:4]), *values[4:6])
         total.add(this)
-        forward, backward, communication, count = values[6:]
-        ranks.append(RankTimes(rank, forward, backward, communication, this.unit_s, this.solves, int(count)))
+        forward, backward, count = values[6:]
+        passes = (forward, backward, together[rank])
+        ranks.append(RankTimes(rank, *passes, this.unit_s, this.solves, int(count), waiting[rank]))
     return total, tuple(ranks)

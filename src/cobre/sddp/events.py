@@ -60,6 +60,7 @@ class RankTimes:
         solving_s: seconds of solving, summed over its threads.
         solves: linear programmes that it solved.
         trajectories: that were its own.
+        waiting_s: seconds of ``communication_s`` in which it waited for the last to come.
     """
 
     rank: int
@@ -69,6 +70,7 @@ class RankTimes:
     solving_s: float
     solves: int
     trajectories: int
+    waiting_s: float = 0.0
 
 
 @dataclass(frozen=True)

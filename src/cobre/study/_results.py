@@ -29,6 +29,7 @@ class WorkerInfo:
         wall_time_ms: what training took there, the starting of processes not included.
         solving_ms: what solving took of it, summed over threads.
         communication_ms: what it took to tell others, to hear from them and to wait for them.
+        waiting_ms: of that, what it waited for the last to come.
     """
 
     rank: int
@@ -37,6 +38,7 @@ class WorkerInfo:
     wall_time_ms: int
     solving_ms: int
     communication_ms: int
+    waiting_ms: int
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ class TrainingResult:
                 _ms(sum(ranks[rank].forward_s + ranks[rank].backward_s for ranks in own)),
                 _ms(sum(ranks[rank].solving_s for ranks in own)),
                 _ms(sum(ranks[rank].communication_s for ranks in own)),
+                _ms(sum(ranks[rank].waiting_s for ranks in own)),
             )
             for rank in range(topology.size)
         ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -98,7 +98,16 @@ class Where:
         """As manifests have it."""
         if self.comm is not None:
             known = self.comm.topology
-            return results.Topology(known.backend, known.size, self.threads, tuple(known.hosts))
+            mpi = known.mpi
+            return results.Topology(
+                known.backend,
+                known.size,
+                self.threads,
+                tuple(known.hosts),
+                mpi_library=mpi.library if mpi else None,
+                mpi_standard=f"MPI {mpi.standard}" if mpi else None,
+                thread_level=mpi.thread_level.capitalize() if mpi else None,
+            )
         if self.num_workers is not None:
             return results.Topology(self.backend, self.num_workers, self.threads)
         return results.Topology(threads=self.threads)
@@ -177,19 +186,20 @@ class Runner:
         resume = resume or config.policy.mode == "resume"
         start = self._policy_to_begin_with(resume)
         self._meet()  # nobody changes anything while another may still refuse it
-        try:
+        with self._noting_failure():
             trained = self._train(resume, start) if config.training.enabled else None
-            policy = start if trained is None else trained.policy
-            simulated = self.simulate(policy) if config.simulation.enabled and policy else None
-        except BaseException as error:
-            self._note_failure(error)
-            raise
+        policy = start if trained is None else trained.policy
+        simulated = self.simulate(policy) if config.simulation.enabled and policy else None
         return RunResult(self.folder, trained, simulated)
 
     def simulate(self, policy: Policy) -> SimulationResult:
         """Follow a policy, and write the tables of it."""
-        study, writer, write = self._study, self._writer, self._study.case.config.exports.simulation
         self._where.check()
+        with self._noting_failure():
+            return self._simulate(policy)
+
+    def _simulate(self, policy: Policy) -> SimulationResult:
+        study, writer, write = self._study, self._writer, self._study.case.config.exports.simulation
         if self._where.speaks and write:
             writer.begin_simulation(study.scenarios, self._where.topology)
         self._meet()
@@ -284,12 +294,25 @@ class Runner:
         if isinstance(event, CheckpointWritten):
             self._writer.training(self._log)
 
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        """Write down why what is under way has ended, if it ends badly."""
+        try:
+            yield
+        except BaseException as error:
+            if self._where.speaks:
+                self._note_failure(error)
+            raise
+
     def _note_failure(self, error: BaseException) -> None:
-        if not self._where.speaks:
-            return
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, KeyboardInterrupt):
-            reason = f"interrupted after {self._log.iterations} iterations of training; it can be resumed"
+            done = self._log.iterations
+            reason = (
+                f"interrupted after {done} iterations of training; it can be resumed"
+                if done
+                else "interrupted"
+            )
         self._writer.fail(reason, self._log)
         with suppress(OutputError):  # a full disk is what has failed, perhaps
             if self._log.iterations:

@@ -1,0 +1,60 @@
+"""``cobre version``: what is installed here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cobre.cli import _console
+from cobre.cli._console import ColorOption
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cobre._about import About
+
+
+def version(
+    output_format: Annotated[
+        Literal["human", "json"], typer.Option("--output-format", "-f", help="For people, or for programs.")
+    ] = "human",
+    color: ColorOption = "auto",
+) -> None:
+    """What is installed here: versions, solver, machine, backends.
+
+    Example: cobre version --output-format json
+
+    Put what it prints into a report of a problem. cobre --version prints the number alone.
+    """
+    from cobre._about import about  # noqa: PLC0415
+    from cobre.cli._backends import Backends  # noqa: PLC0415
+
+    found, backends = about(), Backends()
+    if output_format == "json":
+        typer.echo(json.dumps({**asdict(found), **backends.plain()}, indent=2))
+        return
+    console = _console.stdout(color)
+    _show(console, found)
+    backends.show(console)
+
+
+def _show(console: Console, found: About) -> None:
+    names = {"highspy": "HiGHS"}
+    rows = {"cobre": found.version, "Python": f"{found.python}, {found.executable}"}
+    rows |= {names.get(name, name): number or "not installed" for name, number in found.packages.items()}
+    rows |= {f"cobre.{name}": path or "not built" for name, path in found.core.items()}
+    rows |= {"platform": found.platform, "CPUs": _cpus(found)}
+    for name, value in rows.items():
+        style = "yellow" if value.startswith("not ") else None
+        console.print(f"{name:<14}", end="", style="bold", highlight=False)
+        console.print(value, style=style, highlight=False, soft_wrap=True, markup=False)
+    console.print()
+
+
+def _cpus(found: About) -> str:
+    if found.usable_cpus == found.cpus:
+        return str(found.cpus)
+    return f"{found.cpus}, of which this process may use {found.usable_cpus}"
