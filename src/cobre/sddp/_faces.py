@@ -46,7 +46,7 @@ class Lines:
     def show(self, *, last: bool) -> None:
         """Print a line, if it is time."""
         seconds, line = self._line()
-        if last or seconds >= self._due_s:
+        if line and (last or seconds >= self._due_s):
             self._due_s = seconds + LINE_PERIOD_S
             self.say(line)
 
@@ -59,8 +59,8 @@ class Lines:
 
     def _line(self) -> tuple[float, str]:
         watch, event = self._watch, self._watch.last
-        if watch.simulation is not None:
-            done = watch.simulation
+        done = watch.simulation
+        if done is not None and done.done:
             return done.seconds, f"{done.done}/{done.total}  {simulation_words(done)}"
         if event is None:
             return 0.0, ""
