@@ -47,7 +47,10 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     output_format: Annotated[
         Format,
         typer.Option(
-            help="For people, for programs at the end, or for programs as it happens.", rich_help_panel=OUTPUT
+            "-f",
+            "--output-format",
+            help="For people, for programs at the end, or for programs as it happens.",
+            rich_help_panel=OUTPUT,
         ),
     ] = "human",
     quiet: Annotated[

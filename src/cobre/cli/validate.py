@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def validate(
     case: Annotated[Path, typer.Argument(help="The case folder, which holds config.json.")],
     output_format: Annotated[
-        Literal["human", "json"], typer.Option(help="For people, or for programs.")
+        Literal["human", "json"], typer.Option("-f", "--output-format", help="For people, or for programs.")
     ] = "human",
     color: ColorOption = "auto",
 ) -> None:
