@@ -135,5 +135,17 @@ def test_folders_are_completed(shell, folders):
     assert offered(shell, "cobre compare x s", cwd=folders) == ["studies/2027/march/output"]
 
 
-def test_backends_are_completed():
-    assert offered("bash", "cobre comm check --backend t") == ["tcp"]
+@pytest.mark.parametrize(
+    ("line", "offer"),
+    [
+        ("cobre comm check --backend t", ["tcp"]),
+        ("cobre run --backend a", ["auto"]),
+        ("cobre run s", ["studies/2027/april", "studies/2027/march"]),
+        ("cobre validate studies/2027/m", ["studies/2027/march"]),
+        ("cobre report s", ["studies/2027/march/output"]),
+        ("cobre plot x conv", ["convergence"]),
+        ("cobre schema show buse", ["buses"]),
+    ],
+)
+def test_names_are_completed(line, offer, folders):
+    assert offered("bash", line, cwd=folders) == offer

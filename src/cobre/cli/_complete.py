@@ -23,6 +23,13 @@ def backend_names() -> list[str]:
     return ["auto", *names()]
 
 
+def figure_names() -> list[str]:
+    """The figures of ``cobre plot``."""
+    from cobre.report import FIGURES  # noqa: PLC0415
+
+    return list(FIGURES)
+
+
 def schema_names() -> list[str]:
     """The files of a case that have a schema."""
     from cobre.case import schemas  # noqa: PLC0415

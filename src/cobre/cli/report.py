@@ -10,14 +10,21 @@ from typing import Annotated
 
 import typer
 
+from cobre.cli._complete import result_folders
+
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="The result folder: CASE/output, or what --output was.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="The result folder: CASE/output, or what --output was.",
+            autocompletion=result_folders,
+        ),
+    ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Where to write; FOLDER/report.html unless given."
-        ),
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write; DIR/report.html unless given."),
     ] = None,
     title: Annotated[
         str | None, typer.Option(metavar="WORDS", help="Above the page; the case's name unless given.")
