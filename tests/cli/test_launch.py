@@ -145,6 +145,27 @@ def test_sigterm_is_143(python, tmp_path):
     assert output_of(process) == (143, "", "")
 
 
+SAVES_SLOWLY = """
+import pathlib, signal, threading
+ended = threading.Event()
+signal.signal(signal.SIGTERM, lambda *_: ended.set())
+mine = pathlib.Path(f"here.{rank}")
+mine.touch()
+ended.wait()
+threading.Event().wait(1.5)
+pathlib.Path(f"{mine}.saved").touch()
+"""
+
+
+@pytest.mark.parametrize(("options", "saved"), [((), True), (("--patience", "0"), False)])
+def test_ranks_have_time_to_save_after_a_signal(python, tmp_path, options, saved):
+    process = python(SAVES_SLOWLY, options=options)
+    eventually(begun(tmp_path))
+    process.terminate()
+    assert output_of(process)[0] == 143
+    assert len(list(tmp_path.glob("*.saved"))) == 3 * saved
+
+
 def test_commands_die_with_the_launcher(python, tmp_path, marked):
     process = python(WAIT)
     eventually(begun(tmp_path))

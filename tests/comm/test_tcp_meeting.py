@@ -185,7 +185,7 @@ def test_a_wrong_secret_is_said_on_both_sides_and_shown_on_none(start):
         told = words(stranger)
         assert told == failed(f"{where}: it does not accept this rank's secret; give all ranks the same one")
         told += words(rank_0)
-        assert failed("ranks that did not come within 1.5 s: 1; 1 connections could not prove that") in told
+        assert failed("ranks that did not come within 1.5 s: 1; 1 connection came without proof") in told
         assert "the-right-one" not in told
         assert "the-wrong-one" not in told
     with group(2, COBRE_TCP_SECRET="the-right-one") as variables:

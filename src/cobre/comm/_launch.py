@@ -74,7 +74,12 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
     worker = [sys.executable, *flags, "-P", WORKER, str(os.getpid()), "call"]
     task = payload(backend, fn, tuple(args), dict(kwargs or {}))
     fresh = group_environments(backend, size, env)
-    with fresh as environments, task as file, Signals() as signals, Group(signals, patience_s) as group:
+    with (
+        fresh as environments,
+        task as file,
+        Signals() as signals,
+        Group(signals, patience_s, patience_s) as group,
+    ):
         for variables in environments:
             group.start(worker, {**os.environ, **variables}, payload=file)
         culprit = group.wait(timeout_s)
@@ -96,6 +101,7 @@ def launch(
     environments: Sequence[Mapping[str, str]],
     *,
     timeout_s: float | None = None,
+    patience_s: float = 0.0,
     prefix: bool = True,
 ) -> int:
     """Run a command once per environment, as the ranks of a group; return an exit code.
@@ -106,6 +112,8 @@ def launch(
         command: the program and its arguments.
         environments: per rank, variables beside those of this process; see `group_environments`.
         timeout_s: how long the whole run may take; no limit if None.
+        patience_s: how long ranks may take to end by themselves, to save their work for instance, once a
+            signal has come; a second one ends them at once.
         prefix: whether to pass on what ranks print in whole lines marked with the rank; otherwise
             they write to this process's stdout and stderr themselves.
 
@@ -119,7 +127,7 @@ def launch(
     shim = [sys.executable, "-I", "-S", WORKER, str(os.getpid()), "exec"]
     # To a pipe Python writes when it has a few thousand bytes together; at a terminal it would not wait.
     unbuffered = {"PYTHONUNBUFFERED": "1"} if prefix else {}
-    with Signals() as signals, Group(signals) as group:
+    with Signals() as signals, Group(signals, patience_s) as group:
         for variables in environments:
             group.start([*shim, *command], {**unbuffered, **os.environ, **variables}, prefix=prefix)
         culprit = group.wait(timeout_s)

@@ -162,13 +162,19 @@ class Rank:
 
 
 class Group:
-    """The ranks of one run. Leaving the ``with`` statement ends those that still run."""
+    """The ranks of one run. Leaving the ``with`` statement ends those that still run.
 
-    def __init__(self, signals: Signals, patience_s: float = 0.0) -> None:
+    Args:
+        signals: that come to this process, and are passed on.
+        patience_s: how long ranks may take to end by themselves once a signal has come.
+        failure_patience_s: likewise, once one of them has failed.
+    """
+
+    def __init__(self, signals: Signals, patience_s: float = 0.0, failure_patience_s: float = 0.0) -> None:
         self.ranks: list[Rank] = []
         self.timed_out = False
         self._signals = signals
-        self._patience_s = patience_s
+        self._patience_s, self._failure_patience_s = patience_s, failure_patience_s
         self._started_at = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -204,7 +210,7 @@ class Group:
         if self._signals.received:
             return None
         if any(rank.failed for rank in self.ranks):
-            patience_s = max(GRACE_S, self._patience_s)
+            patience_s = max(GRACE_S, self._failure_patience_s)
             self._serve(time.monotonic() + patience_s, lambda: bool(self._signals.received))
             return min((rank for rank in self.ranks if rank.failed), key=lambda rank: rank.blame)
         self.timed_out = bool(self.running)

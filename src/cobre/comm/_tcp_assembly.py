@@ -229,7 +229,8 @@ class _Host:
         patience = f"{self._config.connect_timeout_ms / 1000:g} s"
         words = f"ranks that did not come within {patience}: {', '.join(missing)}"
         if strangers:
-            words += f"; {strangers} connections could not prove that they hold the group's secret"
+            who = "1 connection" if strangers == 1 else f"{strangers} connections"
+            words += f"; {who} came without proof of the group's secret"
         return words
 
     def _end(self, reason: str) -> None:
