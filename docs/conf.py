@@ -13,7 +13,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 import cobre
-from cobre import errors, report
+from cobre import errors
 from cobre.cli import app as command
 from cobre.cli._help import _sections as sections
 from cobre.comm import ReduceOp
@@ -177,17 +177,6 @@ class EventFields(_Generated):
         return "\n".join(lines)
 
 
-class Figures(_Generated):
-    """Every figure with the question that it answers."""
-
-    def markdown(self) -> str:
-        lines = ["| Figure | Answers | May be chosen |", "| --- | --- | --- |"]
-        for figure in report.FIGURES.values():
-            choices = ", ".join(f"`{choice}`" for choice in figure.choices)
-            lines.append(f"| `{figure.name}` | {figure.question} | {choices} |")
-        return "\n".join(lines)
-
-
 class CommandHelp(_Generated):
     """What ``--help`` says about a command, with its options as a table."""
 
@@ -219,5 +208,4 @@ def setup(app):
     app.add_directive("reduce-operations", ReduceOperations)
     app.add_directive("command-help", CommandHelp)
     app.add_directive("event-fields", EventFields)
-    app.add_directive("figures", Figures)
     return {"parallel_read_safe": True}

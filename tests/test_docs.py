@@ -31,6 +31,7 @@ STORIES = [
 #: Commands that no test runs, as patterns, and why.
 NOT_RUN = {
     r"pip install .*": "it installs; the tests run in what was installed so",
+    r"jupyter lab .*": "it opens a browser; another test runs the notebook",
     r"make (demo|test|lint|docs|help|sanitize|bench)\b.*": "what runs these tests",
     r"module load .*": "modules are those of a cluster",
     r'(srun|mpiexec(\.hydra)?) .*"\$SLURM_NTASKS" .*': "it needs SLURM",
@@ -43,7 +44,7 @@ NOT_RUN = {
 }
 
 #: What a line begins with that is a command, where there is no prompt to tell.
-COMMAND = r"(?:\w+=\S+ )*(?:cobre|python|pip|make|mpiexec|srun|docker|module|export|sh) "
+COMMAND = r"(?:\w+=\S+ )*(?:cobre|python|pip|jupyter|make|mpiexec|srun|docker|module|export|sh) "
 SHELLS = r"(?:text|bash|sh|shell)"
 
 
