@@ -66,7 +66,7 @@ def test_readme_prints_what_it_says_it_prints(tmp_path):
     for name, script in zip(names, blocks(readme, "python"), strict=True):
         (tmp_path / name).write_text(script)
     sessions = blocks(readme, "console")
-    assert [session.count("$ ") for session in sessions] == [1, 1, 1, 2]
+    assert [session.count("\n$ ") for session in sessions] == [2, 0, 0, 1]
     for session in sessions:
         run_session(session, tmp_path)
 
