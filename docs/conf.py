@@ -45,6 +45,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
     (r"py:exc", r"(TypeError|ValueError)"),
     (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich)(\..*)?"),
+    (r"py:.*", r"(LayerChart|Path)"),
     (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
     (
         r"py:.*",

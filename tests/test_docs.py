@@ -15,6 +15,7 @@ import cobre.comm
 import cobre.comm.testing
 import cobre.errors
 import cobre.lp
+import cobre.report
 import cobre.results
 import cobre.sddp
 import cobre.stochastic
@@ -130,6 +131,7 @@ def test_links_between_files_lead_somewhere(page):
         (cobre.stochastic, "stochastic.md"),
         (cobre.case, "case.md"),
         (cobre.system, "system.md"),
+        (cobre.report, "report.md"),
         (cobre.results, "outputs.md"),
         (cobre, "study.md case.md sddp.md"),
         (cobre.study, "study.md"),

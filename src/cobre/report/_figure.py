@@ -48,7 +48,7 @@ class Figure:
     size: tuple[int, int] = (720, 320)
 
     def options(self, source: Source) -> Options:
-        """Return what may be chosen: for each of `choices` the values with words for them, the default first.
+        """Return what may be chosen: for each of ``choices`` the values with words for them, the default first.
 
         Raises:
             ResultsError: the results have not what the figure shows.
@@ -56,7 +56,7 @@ class Figure:
         return self.options_of(opened(source))
 
     def chosen(self, source: Source, given: Mapping[str, str | int | None]) -> Choice:
-        """Turn ids and names into what `options` has; what is not given is the default.
+        """Turn ids and names into what ``options`` has; what is not given is the default.
 
         Raises:
             InvalidChoice: there is no such choice, or nothing is called so.

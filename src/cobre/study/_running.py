@@ -241,7 +241,7 @@ class Runner:
     def _simulate(self, policy: Policy) -> SimulationResult:
         study, writer, write = self._study, self._writer, self._study.case.config.exports.simulation
         if self._where.speaks and write:
-            writer.begin_simulation(study.scenarios, self._where.topology)
+            writer.begin_simulation(study.scenarios, self._where.topology, self._described())
         self._meet()
         begun = time.monotonic()
         recorder = TableRecorder(writer, study) if write else _forget
