@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,7 +42,7 @@ class Group:
 
 def about(facts: Facts) -> list[str]:
     """When it was, and who computed."""
-    known = facts.distribution
+    known = facts.summary.distribution
     workers, threads = facts.workers, known.get("threads_per_rank") or 1
     who = f"{count(workers, 'worker')} over {known.get('backend')}" if workers > 1 else "one process"
     if threads > 1:
@@ -99,12 +100,12 @@ def run_groups(facts: Facts) -> list[Group]:
     inputs = about_run.get("data_integrity", {}).get("input_files", {})
     settings = about_run.get("configuration_snapshot", {}).get("settings", {})
     groups = [
-        Group("Run", [*_flat(info), *_flat({**environment, "distribution": None})]),
-        Group("Workers", [(name.replace("_", " "), text) for name, text in _flat(facts.distribution)]),
-        Group("Problem", _flat(about_run.get("problem_dimensions", {}))),
-        Group("Settings", [("seed", str(_seed(about_run))), *_flat(settings)] if settings else []),
+        Group("Run", _plain({**info, **environment, "distribution": None})),
+        Group("Workers", _plain(facts.summary.distribution)),
+        Group("Problem", _plain(facts.summary.dimensions)),
+        Group("Settings", [("seed", str(_seed(about_run))), *_leaves(settings)] if settings else []),
         Group("Result files", _result_files(facts)),
-        Group("SHA-256 of the results", _flat({**_checksum(facts), "algorithm": None}), long=True),
+        Group("SHA-256 of the results", [*_leaves({**_checksum(facts), "algorithm": None})], long=True),
         Group("SHA-256 of the case", [(str(name), str(value)) for name, value in inputs.items()], long=True),
     ]
     return [group for group in groups if group.entries]
@@ -118,12 +119,13 @@ def _checksum(facts: Facts) -> dict[str, Any]:
     return facts.results.manifest.get("checksum") or {}
 
 
-def _flat(content: Mapping[str, Any]) -> Entries:
-    """The values that are set, with the path to each as config.json would write it."""
-    return [(path.replace("num_", "") if "." not in path else path, text) for path, text in _leaves(content)]
+def _plain(content: Mapping[str, Any]) -> Entries:
+    """The values that are set, with names in words."""
+    return [(path.replace("_", " "), text) for path, text in _leaves(content)]
 
 
 def _leaves(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The values that are set, with the path to each as one would say it of config.json."""
     for name, value in content.items():
         path = f"{prefix}{name}"
         if isinstance(value, Mapping):
@@ -143,16 +145,18 @@ def _items(path: str, values: list[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _result_files(facts: Facts) -> Entries:
     """The folder's files with their sizes; the thousands of a simulation are counted."""
     folder = facts.results.folder
     found = [
-        (path.relative_to(folder).as_posix(), _size(path.stat().st_size))
-        for part in ("training", "policy")
-        for path in sorted((folder / part).rglob("*"))
+        (os.path.relpath(path, folder), _size(path.stat().st_size))
+        for part in (folder / "training", facts.results.policy_path.parent)
+        for path in sorted(part.rglob("*"))
         if path.is_file() and not path.name.startswith(".")
     ]
     scenarios = (facts.results.simulation_manifest or {}).get("scenarios", {}).get("completed", 0)

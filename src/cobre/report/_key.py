@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cobre.report._facts import Facts
-from cobre.report._reading import gap_words
-from cobre.report._words import count, duration, money, money_between, percent, stopped
+from cobre.report._reading import cost_words, gap_words
+from cobre.report._words import count, duration, money, percent, stopped
 
 NONE = "\N{EN DASH}"
 
@@ -35,40 +35,39 @@ def key_figures(facts: Facts) -> list[KeyFigure]:
 
 
 def _cost(facts: Facts) -> KeyFigure:
-    label = "Simulated cost"
-    if facts.cost is None:
-        return KeyFigure(label, NONE, note="not simulated")
-    if facts.cost.count < 2:
-        return KeyFigure(label, *_split(money(facts.cost.mean)), "of one scenario")
-    words = money_between(facts.cost.mean, facts.cost.half_width())
-    return KeyFigure(label, *_split(words), "mean, with its 95 % interval")
+    known = facts.simulation
+    if known is None:
+        return KeyFigure("Simulated cost", NONE, note="not simulated")
+    note = "of one scenario" if known.half_width is None else "mean, with its 95 % interval"
+    return KeyFigure("Simulated cost", *_split(cost_words(facts)), note)
 
 
 def _bound(facts: Facts) -> KeyFigure:
-    if facts.bound is None:
+    if facts.training is None:
         return KeyFigure("Lower bound", NONE, note="no training in this folder")
-    return KeyFigure("Lower bound", *_split(money(facts.bound)), "no policy can cost less on average")
+    words = money(facts.training.lower_bound)
+    return KeyFigure("Lower bound", *_split(words), "no policy can cost less on average")
 
 
 def _gap(facts: Facts) -> KeyFigure:
-    if facts.bound is None or facts.cost is None:
+    if facts.training is None or facts.simulation is None:
         return KeyFigure("Gap", NONE, note="needs a training and a simulation")
-    if not facts.bound:
-        return KeyFigure("Gap", *_split(money(facts.cost.mean)), gap_words(facts))
-    share = (facts.cost.mean - facts.bound) / abs(facts.bound)
-    return KeyFigure("Gap", percent(share).replace("-", "\N{MINUS SIGN}"), note=gap_words(facts))
+    bound, gap = facts.training.lower_bound, facts.simulation.mean - facts.training.lower_bound
+    words = percent(gap / abs(bound)).replace("-", "\N{MINUS SIGN}") if bound else money(gap)
+    return KeyFigure("Gap", *_split(words), gap_words(facts))
 
 
 def _iterations(facts: Facts) -> KeyFigure:
-    if not facts.trained:
+    training = facts.training
+    if training is None:
         return KeyFigure("Iterations", NONE, note="not trained here")
-    reason = facts.results.manifest.get("convergence", {}).get("termination_reason", "")
-    said = "so far" if facts.unfinished == "training" else f"until {stopped(reason)}"
-    return KeyFigure("Iterations", f"{facts.iterations:,}", note=said)
+    said = "so far" if facts.unfinished == "training" else f"until {stopped(training.stopped_by)}"
+    return KeyFigure("Iterations", f"{training.iterations:,}", note=said)
 
 
 def _time(facts: Facts) -> KeyFigure:
-    known = {"training": facts.training_s, "simulation": facts.simulation_s}
+    trained = facts.training.seconds if facts.training else None
+    known = {"training": trained, "simulation": facts.simulation_s}
     parts = {name: seconds for name, seconds in known.items() if seconds is not None}
     if not parts:
         return KeyFigure("Time", NONE)
@@ -77,20 +76,19 @@ def _time(facts: Facts) -> KeyFigure:
 
 
 def _scenarios(facts: Facts) -> KeyFigure:
-    if facts.cost is None:
+    if facts.simulation is None:
         return KeyFigure("Scenarios", NONE, note="not simulated")
-    stages = len(facts.market.by_stage) if facts.market else 0
-    return KeyFigure(
-        "Scenarios", f"{facts.cost.count:,}", note=f"of {count(stages, 'stage')}" if stages else ""
-    )
+    note = f"of {count(facts.stages, 'stage')}" if facts.stages else ""
+    return KeyFigure("Scenarios", f"{facts.simulation.scenarios:,}", note=note)
 
 
 def _cuts(facts: Facts) -> KeyFigure:
-    if not facts.trained:
+    training = facts.training
+    if training is None:
         return KeyFigure("Cuts", NONE, note="not trained here")
-    active, made = facts.cuts
-    note = "all of them in use" if active == made else f"in use, of {made:,} made"
-    return KeyFigure("Cuts", f"{active:,}", note=note)
+    everything = training.cuts_active == training.cuts
+    note = "all of them in use" if everything else f"in use, of {training.cuts:,} made"
+    return KeyFigure("Cuts", f"{training.cuts_active:,}", note=note)
 
 
 def _split(words: str) -> tuple[str, str]:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import cobre
-from cobre.report import _theme
 from cobre.report._about import about, banner, run_groups, status
 from cobre.report._draw import FIGURES, available, spec
 from cobre.report._facts import Facts
@@ -25,7 +24,7 @@ from cobre.report._figure import Columns, Figure, Options
 from cobre.report._key import key_figures
 from cobre.report._reading import reading
 from cobre.report._source import opened
-from cobre.report._theme import vl_convert
+from cobre.report._theme import needed, vl_convert
 from cobre.results import Results
 from cobre.results._files import write_bytes
 
@@ -86,7 +85,7 @@ def write(
 
 def html(source: Results | str | os.PathLike[str], *, title: str | None = None) -> str:
     """Return the page that `write` writes; arguments and errors are the same."""
-    convert, environment = vl_convert(), _theme._needed("jinja2").Environment(autoescape=True)
+    convert, environment = vl_convert(), needed("jinja2").Environment(autoescape=True)
     results = opened(source)
     content = _content(results)
     unescaped = {
@@ -94,7 +93,7 @@ def html(source: Results | str | os.PathLike[str], *, title: str | None = None) 
         "script": _file("page.js"),
         "library": convert.javascript_bundle(),
     }
-    safe = {name: _theme._needed("markupsafe").Markup(text) for name, text in unescaped.items()}
+    safe = {name: needed("markupsafe").Markup(text) for name, text in unescaped.items()}
     template = environment.from_string(_file("page.html.jinja"))
     name = title or Facts(results).case_name
     return str(
@@ -110,9 +109,20 @@ def _content(results: Results) -> dict[str, Any]:
         "banner": banner(facts),
         "key": key_figures(facts),
         "reading": [unbroken(line) for line in reading(results)],
-        "figures": [_drawn(results, FIGURES[name], why) for name, why in available(results).items()],
+        "figures": [
+            _drawn(results, FIGURES[name], why and _missing(facts, why))
+            for name, why in available(results).items()
+        ],
         "run": run_groups(facts),
     }
+
+
+def _missing(facts: Facts, why: str) -> str:
+    """Why there is no such figure, without the path that errors begin with."""
+    if facts.unfinished:
+        return "The run has not come so far. Go on with it to see this."
+    words = why.removeprefix(str(facts.results.folder)).partition(": ")[2] or why
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
@@ -134,7 +144,7 @@ def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
         *(known.name, known.title, known.question, known.height),
         choices=choices,
         hint=_hint(results, figure.name, options, choices),
-        content=_theme._needed("markupsafe").Markup(embedded(content)),
+        content=needed("markupsafe").Markup(embedded(content)),
     )
 
 

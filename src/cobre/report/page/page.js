@@ -90,7 +90,7 @@
 
     tabulate() {
       if (!this.data.open) return;
-      one(".scroll", this.data).replaceChildren(table(this.columns, this.content.headings ?? {}, this.words));
+      one(".scroll", this.data).replaceChildren(table(this.columns, this.words));
     }
 
     async save(kind) {
@@ -246,8 +246,10 @@
 
   const shown = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 6 });
 
-  function table(columns, headings, words) {
-    const names = Object.keys(columns);
+  // Where a drawing is on its axis is told by words, if there are any.
+  function table(columns, words) {
+    const places = columns.label ? ["label", "from", "to", "at"] : [];
+    const names = [...places.slice(0, 1), ...Object.keys(columns).filter((name) => !places.includes(name))];
     const numeric = new Set(names.filter((name) => columns[name].some((value) => typeof value === "number")));
     const count = names.length ? columns[names[0]].length : 0;
     const made = element("table");
@@ -255,7 +257,7 @@
     made.append(element("caption", `${words}${more}`));
     const head = made.createTHead().insertRow();
     for (const name of names) {
-      const cell = element("th", headings[name] ?? name, numeric.has(name) ? "number" : "");
+      const cell = element("th", name === "label" ? "when" : name, numeric.has(name) ? "number" : "");
       cell.scope = "col";
       head.append(cell);
     }
