@@ -20,14 +20,14 @@ ColorOption = Annotated[
 ]
 
 
-def stdout(color: Color = "auto") -> Console:
-    """Return the console for what was asked for."""
-    return _console(color, stderr=False)
+def stdout(color: Color = "auto", *, watched: bool = True) -> Console:
+    """Return the console for what was asked for; ``watched`` is false where a terminal is nobody's."""
+    return _console(color, watched and sys.stdout.isatty(), stderr=False)
 
 
-def stderr(color: Color = "auto") -> Console:
+def stderr(color: Color = "auto", *, watched: bool = True) -> Console:
     """Return the console for progress, warnings and errors."""
-    return _console(color, stderr=True)
+    return _console(color, watched and sys.stderr.isatty(), stderr=True)
 
 
 def coloured(color: Color, terminal: bool) -> bool:
@@ -42,10 +42,9 @@ def coloured(color: Color, terminal: bool) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
 
 
-def _console(color: Color, *, stderr: bool) -> Console:
+def _console(color: Color, terminal: bool, *, stderr: bool) -> Console:
     from rich.console import Console  # noqa: PLC0415  help and mistakes should not wait for it
 
-    terminal = (sys.stderr if stderr else sys.stdout).isatty()
     styled = coloured(color, terminal)
     return Console(
         stderr=stderr,

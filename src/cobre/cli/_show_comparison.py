@@ -22,10 +22,9 @@ def show(console: Console, found: Comparison, limit: int | None) -> None:
     for letter, folder in (("A", found.a), ("B", found.b)):
         console.print(Text.assemble((f"{letter} ", "cyan"), folder), soft_wrap=True)
     console.print(verdict)
-    facts(console, dict(_overview(found)))
-    _show_changes(console, "Settings that differ", found.settings, None)
-    _show_changes(console, "Files of the case that differ", _files(found.inputs), limit)
-    _show_changes(console, "Versions that differ", found.versions, None)
+    facts(console, dict(_overview(found, limit)))
+    _show_changes(console, "Settings that differ", found.settings)
+    _show_changes(console, "Versions that differ", found.versions)
     if found.policy:
         _show_policies(console, found.policy, limit)
     if found.costs:
@@ -35,9 +34,9 @@ def show(console: Console, found: Comparison, limit: int | None) -> None:
         _show(console, f"Mean {quantity}, in {unit}", "", rows, limit)
 
 
-def _overview(found: Comparison) -> Iterator[tuple[str, str]]:
+def _overview(found: Comparison, limit: int | None) -> Iterator[tuple[str, str]]:
     if found.inputs:
-        yield "case", f"{count(len(found.inputs), 'file')} differ{'s' * (len(found.inputs) == 1)}"
+        yield "case", _files(found.inputs, limit)
     if found.distribution:
         who = {change.name: change for change in found.distribution}
         words = [f"{name.replace('_', ' ')} {change.a} and {change.b}" for name, change in who.items()]
@@ -111,22 +110,17 @@ def _components(costs: CostsComparison) -> Rows:
     ]
 
 
-def _files(inputs: Sequence[Change]) -> list[Change]:
-    """Files are told by what happened to them, not by their digests."""
-    words = {True: "there", False: "missing"}
-    return [
-        Change(change.name, *("other content",) * 2)
-        if change.a and change.b
-        else Change(change.name, words[bool(change.a)], words[bool(change.b)])
-        for change in inputs
-    ]
+def _files(inputs: Sequence[Change], limit: int | None) -> str:
+    """The files that differ, of which digests would tell nobody anything."""
+    names = [change.name for change in inputs]
+    rest = f" and {len(names) - limit} more" if limit is not None and len(names) > limit else ""
+    return f"{count(len(names), 'file')} differ{'s' * (len(names) == 1)}: {', '.join(names[:limit])}{rest}"
 
 
-def _show_changes(console: Console, title: str, changes: Sequence[Change], limit: int | None) -> None:
+def _show_changes(console: Console, title: str, changes: Sequence[Change]) -> None:
     rows: Rows = [(change.name, _word(change.a), _word(change.b)) for change in changes]
     if rows:
-        table(console, title, ("", "A", "B"), rows[:limit])
-        more(console, len(rows), limit)
+        table(console, title, ("", "A", "B"), rows)
 
 
 def _word(value: Any) -> str:

@@ -118,7 +118,7 @@ def _files(folder: Path) -> dict[str, Any]:
 
 def show(console: Console, case: Case, done: RunResult) -> None:
     """Tell how a run ended: a panel in a terminal, elsewhere lines."""
-    rows = _rows(done)
+    rows = _rows(done, in_words=console.is_interactive)
     if not console.is_interactive:
         for label, text in rows:
             words = f"{label} {text}" if label == "written to" else f"{label}: {text}"
@@ -138,10 +138,11 @@ def show(console: Console, case: Case, done: RunResult) -> None:
     console.print(Panel(grid, title=title, title_align="left", border_style="green", expand=False))
 
 
-def _rows(done: RunResult) -> list[tuple[str, str]]:
+def _rows(done: RunResult, *, in_words: bool) -> list[tuple[str, str]]:
     training, simulation, rows = done.training, done.simulation, []
     if training is not None:
-        rows.append(("trained", _trained(training)))
+        reason = training.engine.reason if in_words else training.termination_reason
+        rows.append(("trained", f"{_trained(training)}; stopped by {reason}"))
     if simulation is not None:
         rows.append(("simulated", _simulated(simulation)))
     if training is not None and simulation is not None and simulation.scenarios > 1:
@@ -155,7 +156,7 @@ def _rows(done: RunResult) -> list[tuple[str, str]]:
 def _trained(training: TrainingResult) -> str:
     return (
         f"{count(training.iterations, 'iteration')} in {training.engine.seconds:.1f} s, "
-        f"lower bound {training.final_lower_bound:,.2f}; stopped by {training.termination_reason}"
+        f"lower bound {training.final_lower_bound:,.2f}"
     )
 
 
@@ -173,13 +174,13 @@ def _compared(simulation: SimulationResult, training: TrainingResult) -> str:
     if _risk_averse(training):
         return "the lower bound is of a risk measure, and the mean is not: they need not be close"
     apart = f"{abs(mean - bound) / abs(bound):.2%} " if bound else ""
-    side = "above" if mean >= bound else "below"
+    side = "above" if bound > mean else "below"
     advice = {
-        "inside": "inside its 95% interval: as close as can be told",
-        "below": "below its 95% interval: more iterations may close the gap",
-        "above": "above its 95% interval: simulate more scenarios, and look for warnings",
+        "inside": "inside its 95% interval",
+        "below": "outside its 95% interval: more iterations may close the gap",
+        "above": "outside its 95% interval: simulate more scenarios, and look for warnings",
     }
-    return f"the mean is {apart}{side} the lower bound, which is {advice[_place(simulation, training)]}"
+    return f"the lower bound is {apart}{side} the simulated mean, {advice[_place(simulation, training)]}"
 
 
 def _risk_averse(training: TrainingResult) -> bool:

@@ -34,8 +34,8 @@ def facts(console: Console, entries: Mapping[str, str]) -> None:
 
 def table(console: Console, title: str, columns: Sequence[str], rows: Rows, *, total: bool = False) -> None:
     """Rows under a title: the first column is a name, the others are numbers; the last row may be a total."""
-    console.print()
-    grid = Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, show_edge=False)
+    console.print(Text(f"\n{title}", "bold"))
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for place, name in enumerate(columns):
         grid.add_column(name, justify="right" if place else "left", overflow="fold", no_wrap=place > 0)
     for place, row in enumerate(rows):

@@ -15,6 +15,7 @@ from cobre import __version__
 from cobre._words import count
 from cobre.cli import _console, _summary
 from cobre.cli._ending import exit_code_of
+from cobre.comm._selection import launched_ranks
 
 if TYPE_CHECKING:
     from cobre.case import Case
@@ -65,6 +66,8 @@ class Human(Teller):
 
     def __init__(self, color: _console.Color) -> None:
         self._color = color
+        # Launchers give ranks terminals that are none, and gather what is written there.
+        self._watched = launched_ranks(os.environ) == 1
 
     def introduce(self, case: Case) -> None:
         """Say how large the case is, and what is doubtful about it."""
@@ -86,12 +89,12 @@ class Human(Teller):
         """Show the run."""
         from cobre.sddp import LiveTable  # noqa: PLC0415  it takes half a second
 
-        with LiveTable(_console.stderr(self._color)) as table:
+        with LiveTable(_console.stderr(self._color, watched=self._watched)) as table:
             yield (table,)
 
     def finished(self, case: Case, done: RunResult) -> None:
         """Print the summary."""
-        _summary.show(_console.stdout(self._color), case, done)
+        _summary.show(_console.stdout(self._color, watched=self._watched), case, done)
 
 
 class Json(Teller):

@@ -11,6 +11,7 @@ import typer
 
 from cobre._words import count
 from cobre.cli import _console
+from cobre.cli._complete import case_folders
 from cobre.cli._console import ColorOption
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
 
 def validate(
-    case: Annotated[Path, typer.Argument(help="The case folder, which holds config.json.")],
+    case: Annotated[
+        Path, typer.Argument(help="The case folder, which holds config.json.", autocompletion=case_folders)
+    ],
     output_format: Annotated[
-        Literal["human", "json"], typer.Option(help="For people, or for programs.")
+        Literal["human", "json"], typer.Option("-f", "--output-format", help="For people, or for programs.")
     ] = "human",
     color: ColorOption = "auto",
 ) -> None:

@@ -86,7 +86,10 @@ class SimulationSummary:
         mean: of their costs.
         half_width: of the interval that has it with 95 % confidence; None for one scenario.
         standard_deviation: of their costs.
-        least, median, p90, most: of their costs.
+        least: of their costs.
+        median: likewise.
+        p90: what one in ten costs more than.
+        most: of their costs.
         gap_percent: by how much the mean is above the lower bound; None where it means nothing.
         components: the mean of each component that is not 0, the largest first.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Protocol
 
@@ -13,6 +14,8 @@ from cobre.sddp._watch import Watch, left_words, simulation_words
 
 #: Where nobody watches a terminal, a line at most this often, in seconds of the run.
 LINE_PERIOD_S = 5.0
+#: Columns of a bar.
+BAR_WIDTH = 12
 #: What moves is drawn at most this often.
 DRAW_PERIOD_S = 0.1
 
@@ -46,7 +49,7 @@ class Lines:
     def show(self, *, last: bool) -> None:
         """Print a line, if it is time."""
         seconds, line = self._line()
-        if last or seconds >= self._due_s:
+        if line and (last or seconds >= self._due_s):
             self._due_s = seconds + LINE_PERIOD_S
             self.say(line)
 
@@ -59,18 +62,19 @@ class Lines:
 
     def _line(self) -> tuple[float, str]:
         watch, event = self._watch, self._watch.last
-        if watch.simulation is not None:
-            done = watch.simulation
-            return done.seconds, f"{done.done}/{done.total}  {simulation_words(done)}"
+        done = watch.simulation
+        if done is not None and done.done:
+            parts = [f"simulated, {done.seconds:.1f} s", *simulation_words(done)]
+            return done.seconds, f"{done.done}/{done.total}  {', '.join(parts)}"
         if event is None:
             return 0.0, ""
-        parts = [
+        words = [
             watch.figures(event.bound, event.estimate),
             count(event.cuts_active, "cut"),
             f"{event.seconds:.1f} s",
             left_words(event.remaining),
         ]
-        return event.seconds, f"{watch.number}  {', '.join(filter(None, parts))}"
+        return event.seconds, f"{watch.number}  {', '.join(filter(None, words))}"
 
 
 class Bar(Lines):
@@ -87,10 +91,13 @@ class Bar(Lines):
         total, _, _ = self._how_far()
         columns: list[ProgressColumn] = [TextColumn("{task.fields[number]}", markup=False)]
         if total:
-            columns.append(BarColumn(bar_width=12))
+            columns.append(BarColumn(bar_width=BAR_WIDTH))
         columns.append(TextColumn("{task.description}", markup=False))
         # Refreshed by events alone: a thread of its own would outlive a run that nobody closed.
-        self._live = Progress(*columns, console=self._console, auto_refresh=False)
+        # What goes from standard output to a file is none of the terminal's business.
+        self._live = Progress(
+            *columns, console=self._console, auto_refresh=False, redirect_stdout=sys.stdout.isatty()
+        )
         self._live.start()
         self._task = self._live.add_task("", total=total, number="")
 
@@ -100,8 +107,10 @@ class Bar(Lines):
         if self._live is None or (not last and now < self._drawn_s + DRAW_PERIOD_S):
             return
         self._drawn_s = now
-        total, done, text = self._how_far()
+        total, done, texts = self._how_far()
         number = f"{done}/{total}" if total else str(done)
+        room = self._console.width - len(number) - (BAR_WIDTH + 2) * bool(total)
+        text = next((text for text in texts if len(text) < room), texts[-1])
         self._live.update(self._task, completed=done, description=text, number=number, refresh=True)
 
     def end(self) -> None:
@@ -110,12 +119,14 @@ class Bar(Lines):
             self._live.stop()
             self._live = None
 
-    def _how_far(self) -> tuple[int | None, int, str]:
-        watch, event = self._watch, self._watch.last
-        if watch.simulation is not None:
-            return watch.simulation.total, watch.simulation.done, simulation_words(watch.simulation)
+    def _how_far(self) -> tuple[int | None, int, list[str]]:
+        """Of how many how many are done, and words for it, the longest first."""
+        watch, event, done = self._watch, self._watch.last, self._watch.simulation
+        if done is not None:
+            words = ["simulated", *simulation_words(done)]
+            return done.total, done.done, [", ".join(words[:size]) for size in range(len(words), 0, -1)]
         if event is None:
-            return watch.limit, 0, ""
-        parts = [watch.figures(event.bound, event.estimate), duration(event.seconds)]
-        parts.append(left_words(event.remaining))
-        return watch.limit, event.iteration, ", ".join(filter(None, parts))
+            return watch.limit, 0, [""]
+        figures, left = watch.figures(event.bound, event.estimate), left_words(event.remaining)
+        words = [f"{figures}, {duration(event.seconds)}", figures, f"bound {event.bound:.6g}"]
+        return watch.limit, event.iteration, [f"{text}, {left}" if left else text for text in words]

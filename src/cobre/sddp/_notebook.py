@@ -97,7 +97,8 @@ class Notebook:
         watch, event = self._watch, self._watch.last
         if watch.simulation is not None:
             done = watch.simulation
-            text = f"<b>{done.done}</b> of {count(done.total, 'scenario')} {escape(simulation_words(done))}"
+            words = escape(", ".join(["simulated", duration(done.seconds), *simulation_words(done)]))
+            text = f"<b>{done.done}</b> of {done.total} {words}"
             return done.done, done.total, text
         if event is None:
             return 0, watch.limit, "the first iteration"

@@ -16,7 +16,9 @@ Line = list[tuple[str, str]]
 Part = list[Line] | Callable[[int], list[Line]]
 
 #: From so many columns on, there are two halves beside each other, and no more than so many are used.
-TWO_HALVES, WIDEST = 124, 160
+TWO_HALVES, WIDEST = 132, 168
+#: The columns of the left half.
+LEFT = 94
 #: At most so many rows of iterations, and so many ranks with a line of their own.
 ROWS, RANKS = 16, 8
 #: Over how many iterations the bound is said to have moved.
@@ -36,10 +38,11 @@ def _lines(watch: Watch, width: int, height: int) -> list[Line]:
     if event is None:
         return head
     if width >= TWO_HALVES:
-        right = min(width, WIDEST) - 88
-        left = _stacked(height - len(head), [_figures(watch, 84), lambda rows: _iterations(watch, 84, rows)])
-        load: list[Part] = [_phases(event, right), lambda rows: _load(watch, event, right, rows)]
-        return [*head, *_beside(left, _stacked(height - len(head), load), 88)]
+        half = min(width, WIDEST) - LEFT
+        parts: list[Part] = [_figures(watch, LEFT - 4), lambda rows: _iterations(watch, LEFT - 4, rows)]
+        left = _stacked(height - len(head), parts)
+        load: list[Part] = [_phases(event, half), lambda rows: _load(watch, event, half, rows)]
+        return [*head, *_beside(left, _stacked(height - len(head), load), LEFT)]
     half = width // 2 - 1
     times = _beside(_phases(event, half), _load(watch, event, width - half - 2, RANKS + 1), half + 2)
     below: list[Part] = [_figures(watch, width), times, lambda rows: _iterations(watch, width, rows)]
@@ -159,17 +162,13 @@ def _load(watch: Watch, event: IterationFinished, width: int, rows: int) -> list
         return []
     threads = watch.started.threads if watch.started else 1
     loads = [(rank.rank, *_shares(rank, threads)) for rank in event.ranks]
-    head: Line = [("█ solves ", "green"), ("▒ else ", "blue"), ("░ waits", "yellow")]
+    legend: Line = [("█ solves ", "green"), ("▒ else ", "blue"), ("░ waits", "yellow")]
     if len(loads) <= min(RANKS if rows <= RANKS + 1 else ROWS, rows - 1):
-        return [head, *(_load_line(f"rank {rank}", solves, waits, width) for rank, solves, waits in loads)]
+        return [legend, *_load_lines([(f"rank {rank}", a, b) for rank, a, b in loads], width)]
     least, most = min(loads, key=lambda load: load[1]), max(loads, key=lambda load: load[1])
-    mean = [math.fsum(column) / len(loads) for column in list(zip(*loads, strict=True))[1:]]
-    return [
-        head,
-        _load_line(f"least: {least[0]}", *least[1:], width),
-        _load_line(f"mean of {len(loads)}", mean[0], mean[1], width),
-        _load_line(f"most: {most[0]}", *most[1:], width),
-    ]
+    _, solves, waits = (math.fsum(column) / len(loads) for column in zip(*loads, strict=True))
+    named = [(f"least: {least[0]}", *least[1:]), (f"mean of {len(loads)}", solves, waits)]
+    return [legend, *_load_lines([*named, (f"most: {most[0]}", *most[1:])], width)]
 
 
 def _shares(rank: RankTimes, threads: int) -> tuple[float, float]:
@@ -181,12 +180,14 @@ def _shares(rank: RankTimes, threads: int) -> tuple[float, float]:
     return solves, min(1.0 - solves, rank.communication_s / whole)
 
 
-def _load_line(name: str, solves: float, waits: float, width: int) -> Line:
-    room = max(4, min(40, width - 19))
-    full, empty = round(room * solves), round(room * waits)
-    empty = min(empty, room - full)
-    bar = [("█" * full, "green"), ("▒" * (room - full - empty), "blue"), ("░" * empty, "yellow")]
-    return [(f"{name:<12} ", ""), *bar, (f"{solves:>5.0%}", "")]
+def _load_lines(loads: Sequence[tuple[str, float, float]], width: int) -> Iterable[Line]:
+    widest = max(len(name) for name, _, _ in loads)
+    room = max(4, min(40, width - widest - 7))
+    for name, solves, waits in loads:
+        full = round(room * solves)
+        empty = min(round(room * waits), room - full)
+        bar = [("█" * full, "green"), ("▒" * (room - full - empty), "blue"), ("░" * empty, "yellow")]
+        yield [(f"{name:<{widest}}  ", ""), *bar, (f"{solves:>5.0%}", "")]
 
 
 def _iterations(watch: Watch, width: int, rows: int) -> list[Line]:

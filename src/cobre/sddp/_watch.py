@@ -143,14 +143,10 @@ def rest_s(event: SimulationProgress) -> float | None:
     return (event.total - event.done) * event.seconds / event.done if event.done else None
 
 
-def simulation_words(event: SimulationProgress) -> str:
-    """How a simulation goes."""
-    parts = [f"simulated, {event.seconds:.1f} s"]
-    if event.done and event.seconds > 0:
-        parts.append(f"{event.done / event.seconds:.3g} a second")
-    if event.estimate is not None:
-        parts.append(mean_words(event.estimate))
+def simulation_words(event: SimulationProgress) -> list[str]:
+    """How fast a simulation is, how long it still takes, and what it has found; the most important first."""
+    rate = f"{event.done / event.seconds:.3g}/s" if event.done and event.seconds > 0 else ""
     rest = rest_s(event)
-    if rest:
-        parts.append(f"{duration(rest)} left")
-    return ", ".join(parts)
+    left = f"{duration(rest)} left" if rest else ""
+    mean = mean_words(event.estimate) if event.estimate is not None else ""
+    return [part for part in (rate, left, mean) if part]
