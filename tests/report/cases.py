@@ -13,6 +13,7 @@ HOSTILE = {
     "plain": "<!--<script>\u2028'\"&amp;{{ 7*7 }}",
     "mouth": '=HYPERLINK("http://evil.example","mouth")',
     "town": "<svg onload=window.hacked=3>town",
+    "coast": "=1+1",
 }
 
 

@@ -60,6 +60,19 @@ def test_components_sum_to_the_costs(tmp_path):
     assert list(found.components) == sorted(found.components, key=lambda name: -found.components[name])
 
 
+def test_components_are_discounted(run, found):
+    """The cascade has a rate of 8 % a year."""
+    table = results.read(run.output_directory).simulation("costs")
+    worth = {
+        name: float(np.asarray(table["discount_factor"]) @ np.asarray(table[name])) / 12
+        for name in table.column_names
+        if name in report._summary.COMPONENTS
+    }
+    assert found.simulation.components == pytest.approx(
+        {name: value for name, value in worth.items() if abs(value) > 1e-3}
+    )
+
+
 def test_deficits_are_those_of_the_table(run, found):
     table = results.read(run.output_directory).simulation("buses")
     assert found.deficit.mean_mwh == pytest.approx(pc.sum(table["deficit_mwh"]).as_py() / 12)

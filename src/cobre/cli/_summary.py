@@ -134,7 +134,7 @@ def show(console: Console, case: Case, done: RunResult) -> None:
     for i, (label, text) in enumerate(rows):
         again = i > 0 and rows[i - 1][0] == label
         grid.add_row("" if again else label, Text(text, "bold cyan" if label == "next" else ""))
-    title = Text(f" {case.folder.name} ", "bold green")
+    title = Text(case.folder.name, "bold green")
     console.print(Panel(grid, title=title, title_align="left", border_style="green", expand=False))
 
 

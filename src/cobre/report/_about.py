@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -153,9 +154,9 @@ def _result_files(facts: Facts) -> Entries:
     """The folder's files with their sizes; the thousands of a simulation are counted."""
     folder = facts.results.folder
     found = [
-        (path.relative_to(folder).as_posix(), _size(path.stat().st_size))
-        for part in ("training", "policy")
-        for path in sorted((folder / part).rglob("*"))
+        (os.path.relpath(path, folder), _size(path.stat().st_size))
+        for part in (folder / "training", facts.results.policy_path.parent)
+        for path in sorted(part.rglob("*"))
         if path.is_file() and not path.name.startswith(".")
     ]
     scenarios = (facts.results.simulation_manifest or {}).get("scenarios", {}).get("completed", 0)
