@@ -12,12 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Color = Literal["auto", "always", "never"]
-ColorOption = Annotated[
-    Color,
-    typer.Option(
-        help="Colours: auto is in a terminal, or as NO_COLOR and FORCE_COLOR say.", rich_help_panel="Output"
-    ),
-]
+COLOR_HELP = "Colours: auto is in a terminal, or as NO_COLOR and FORCE_COLOR say."
+ColorOption = Annotated[Color, typer.Option(help=COLOR_HELP)]
 
 
 def stdout(color: Color = "auto", *, watched: bool = True) -> Console:

@@ -13,9 +13,8 @@ import typer
 
 from cobre import __version__
 from cobre._words import count
-from cobre.cli import _console, _summary
+from cobre.cli import _console, _outcome
 from cobre.cli._ending import exit_code_of
-from cobre.comm._selection import launched_ranks
 
 if TYPE_CHECKING:
     from cobre.case import Case
@@ -65,6 +64,8 @@ class Human(Teller):
     """Tells people: a live view while it runs, a summary at the end."""
 
     def __init__(self, color: _console.Color) -> None:
+        from cobre.comm._selection import launched_ranks  # noqa: PLC0415  it imports NumPy
+
         self._color = color
         # Launchers give ranks terminals that are none, and gather what is written there.
         self._watched = launched_ranks(os.environ) == 1
@@ -94,7 +95,7 @@ class Human(Teller):
 
     def finished(self, case: Case, done: RunResult) -> None:
         """Print the summary."""
-        _summary.show(_console.stdout(self._color, watched=self._watched), case, done)
+        _outcome.show(_console.stdout(self._color, watched=self._watched), case, done)
 
 
 class Json(Teller):
@@ -110,7 +111,7 @@ class Json(Teller):
 
     def finished(self, case: Case, done: RunResult) -> None:
         """Write the figures."""
-        self._write(_summary.figures(case, done))
+        self._write(_outcome.figures(case, done))
 
     def failed(self, error: BaseException, resume: str | None) -> None:
         """Write what an error says."""
@@ -119,7 +120,7 @@ class Json(Teller):
                 "event": "run_failed",
                 "exit_code": exit_code_of(error),
                 "cobre_version": __version__,
-                "error": _summary.error_figures(error),
+                "error": _outcome.error_figures(error),
                 "resume": resume,
             }
         )
