@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from cobre.case import templates
+from cobre.cli import _complete
 from tests.cli.commands import COBRE, cobre
 from tests.study.cases import EXAMPLES
 
@@ -113,3 +114,38 @@ def folders(tmp_path):
     (tmp_path / "studies/2027/march/output/training").mkdir(parents=True)
     (tmp_path / "studies/2027/march/output/training/_manifest.json").touch()
     return tmp_path
+
+
+def test_case_folders_are_found_below(folders, monkeypatch):
+    monkeypatch.chdir(folders)
+    march, april = "studies/2027/march", "studies/2027/april"
+    assert _complete.case_folders("") == [april, march]
+    assert _complete.case_folders("stu") == [april, march]
+    assert _complete.case_folders("./studies/2027/m") == [f"./{march}"]
+    assert _complete.case_folders(f"{folders}/s") == [f"{folders}/{april}", f"{folders}/{march}"]
+    assert _complete.result_folders("studies/") == [f"{march}/output"]
+    assert _complete.any_folders("studies/2027/m") == [march, f"{march}/output"]
+    assert _complete.case_folders("oth") == []
+    assert _complete.case_folders("not/there") == []
+
+
+@SHELLS
+def test_folders_are_completed(shell, folders):
+    assert offered(shell, "cobre summary studies/2027/a", cwd=folders) == ["studies/2027/april"]
+    assert offered(shell, "cobre compare x s", cwd=folders) == ["studies/2027/march/output"]
+
+
+@pytest.mark.parametrize(
+    ("line", "offer"),
+    [
+        ("cobre comm check --backend t", ["tcp"]),
+        ("cobre run --backend a", ["auto"]),
+        ("cobre run s", ["studies/2027/april", "studies/2027/march"]),
+        ("cobre validate studies/2027/m", ["studies/2027/march"]),
+        ("cobre report s", ["studies/2027/march/output"]),
+        ("cobre plot x conv", ["convergence"]),
+        ("cobre schema show buse", ["buses"]),
+    ],
+)
+def test_names_are_completed(line, offer, folders):
+    assert offered("bash", line, cwd=folders) == offer

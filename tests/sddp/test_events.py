@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import sys
 
 import pytest
 from rich.console import Console
@@ -16,16 +17,20 @@ from cobre.sddp.events import (
     to_dict,
 )
 from cobre.sddp.listeners import JsonLines, ProgressBar
-from cobre.sddp.stopping import Estimate
+from cobre.sddp.stopping import Estimate, Remaining
 
 
 def started(limit=3, first=1):
     return TrainingStarted(12, 2, 8, 4, 1, "shm", first, "3 iterations [or so]", limit)
 
 
-def iteration(number, seconds, bound=100.0):
+LEFT = Remaining(60.0, 60.0, "3 iterations")
+
+
+def iteration(number, seconds, bound=100.0, remaining=LEFT):
     estimate = Estimate(110.0, 10.0, 4)
-    return IterationFinished(number, bound, estimate, 8, 8 * number, 100, 96, 1000, 0, 0.1, 0.2, 0.0, seconds)
+    times = (0.1, 0.2, 0.0, seconds)
+    return IterationFinished(number, bound, estimate, 8, 8 * number, 100, 96, 1000, 0, *times, (), remaining)
 
 
 FINISHED = TrainingFinished("the limit of 3 iterations", 3, 100.0, Estimate(110.0, 10.0, 4), 1.5)
@@ -34,9 +39,10 @@ RUN = [
     iteration(1, 0.5, -math.inf),
     CheckpointWritten("policy.cobre", 1),
     iteration(2, 1.0),
-    iteration(3, 1.5),
+    iteration(3, 1.5, remaining=None),
     FINISHED,
-    SimulationProgress(10, 20, 0.1),
+    SimulationProgress(0, 20, 0.0),
+    SimulationProgress(10, 20, 0.1, Estimate(90.0, 10.0, 10)),
     SimulationProgress(20, 20, 0.2),
 ]
 
@@ -58,11 +64,19 @@ def test_names_and_contents():
         "training_finished",
         "simulation_progress",
         "simulation_progress",
+        "simulation_progress",
     ]
     record = to_dict(RUN[1])
     assert record["bound"] is None
     assert record["estimate"] == {"mean": 110.0, "standard_deviation": 10.0, "count": 4}
-    assert to_dict(RUN[-1]) == {"event": "simulation_progress", "done": 20, "total": 20, "seconds": 0.2}
+    assert record["remaining"] == {"earliest_s": 60.0, "latest_s": 60.0, "rule": "3 iterations"}
+    assert to_dict(RUN[-1]) == {
+        "event": "simulation_progress",
+        "done": 20,
+        "total": 20,
+        "seconds": 0.2,
+        "estimate": None,
+    }
 
 
 def test_json_lines_are_there_at_once_and_are_added_to(tmp_path):
@@ -103,15 +117,17 @@ def test_a_terminal_shows_a_live_line():
         in text
     )
     assert "until: 3 iterations [or so]" in text
-    assert "3/3 ━━━━━━━━━━━━ bound 100, mean 110 ± 9.8, gap 10.00%, 24 cuts, 1.5 s" in text
+    assert "1/3 ━━━━         bound -inf, mean 110 ± 9.8, 0.5 s, 1:00 left" in text
+    assert "3/3 ━━━━━━━━━━━━ bound 100, mean 110 ± 9.8, gap 10.00%, 1.5 s" in text
     assert "stopped: the limit of 3 iterations; 3 iterations, bound 100" in text
     assert "20/20" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 2  # the cursor is hidden and shown again
 
 
 def test_a_live_line_fits_into_a_usual_terminal():
-    lines = show([started(500), iteration(499, 3600.0, 123456.789)], terminal=True, width=80)
-    assert "…" not in lines
+    event = iteration(499, 3600.0, 1.23456789e10, Remaining(0.0, 83.0, "500 iterations"))
+    lines = show([started(500), event], terminal=True, width=80).splitlines()
+    assert "499/500 ━━━━━━━━━━━╸ bound 1.23457e+10, at most 1:23 left" in lines[-2]
 
 
 def test_without_a_limit_there_is_no_bar():
@@ -141,7 +157,7 @@ def test_elsewhere_lines_come_now_and_then():
     lines = show(events, terminal=False).splitlines()
     assert "\x1b" not in "".join(lines)
     assert [line.split()[0] for line in lines[2:]] == ["1/100", "6/100", "11/100"]
-    assert lines[2] == "1/100  bound 100, mean 110 ± 9.8, gap 10.00%, 8 cuts, 1.0 s"
+    assert lines[2] == "1/100  bound 100, mean 110 ± 9.8, gap 10.00%, 8 cuts, 1.0 s, 1:00 left"
 
 
 def test_the_last_line_is_always_there():
@@ -149,6 +165,23 @@ def test_the_last_line_is_always_there():
     simulated = [SimulationProgress(done, 20, done / 10) for done in range(1, 21)]
     lines = show(simulated * 2, terminal=False).splitlines()
     assert [line.split()[0] for line in lines] == ["1/20", "20/20"] * 2
+    assert lines[0] == "1/20  simulated, 0.1 s, 10/s, 1.9 s left"
+
+
+def test_what_is_printed_meanwhile_stays_where_it_was_sent(capsys):
+    """Standard output may be a file; the live line is in a terminal."""
+    console = Console(file=io.StringIO(), force_terminal=True)
+    with ProgressBar(console) as bar:
+        bar(started())
+        sys.stdout.write("for the file\n")
+    assert capsys.readouterr().out == "for the file\n"
+    assert "for the file" not in console.file.getvalue()
+
+
+def test_a_line_is_not_drawn_more_often_than_eyes_can_follow():
+    """A thousand iterations in no time: the first and the last, and hardly any between."""
+    text = show([started(1000), *(iteration(i, i / 1e5) for i in range(1, 1000))], terminal=True)
+    assert 1 <= text.count("bound 100") < 100
 
 
 def test_one_trajectory_has_no_interval_and_a_cost_of_nothing_no_gap():

@@ -10,19 +10,23 @@ from cobre.case._case import Case, load
 from cobre.case._config import Config
 from cobre.case._noise import Correlation, CorrelationGroup, External, History, NoiseEntity, Scenarios
 from cobre.case._schemas import schemas, write_schemas
+from cobre.case._summary import BusSummary, CaseSummary, HydroSummary, summary
 from cobre.case._templates import Template, create, templates
 from cobre.case._windows import Window
 from cobre.errors import CaseError, Finding
 
 __all__ = [
+    "BusSummary",
     "Case",
     "CaseError",
+    "CaseSummary",
     "Config",
     "Correlation",
     "CorrelationGroup",
     "External",
     "Finding",
     "History",
+    "HydroSummary",
     "NoiseEntity",
     "Scenarios",
     "Template",
@@ -30,6 +34,7 @@ __all__ = [
     "create",
     "load",
     "schemas",
+    "summary",
     "templates",
     "write_schemas",
 ]

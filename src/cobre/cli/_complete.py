@@ -23,6 +23,13 @@ def backend_names() -> list[str]:
     return ["auto", *names()]
 
 
+def figure_names() -> list[str]:
+    """The figures of ``cobre plot``."""
+    from cobre.report import FIGURES  # noqa: PLC0415
+
+    return list(FIGURES)
+
+
 def schema_names() -> list[str]:
     """The files of a case that have a schema."""
     from cobre.case import schemas  # noqa: PLC0415
@@ -32,12 +39,12 @@ def schema_names() -> list[str]:
 
 def case_folders(incomplete: str) -> list[str]:
     """The case folders that begin so, or are in folders that do. If there are none, shells offer files."""
-    return _folders(incomplete, "config.json")
+    return _folders(incomplete, 3, "config.json")
 
 
 def result_folders(incomplete: str) -> list[str]:
-    """Likewise, those of results."""
-    return _folders(incomplete, "training/_manifest.json", "simulation/_manifest.json")
+    """Likewise, those of results, which often are in case folders."""
+    return _folders(incomplete, 4, "training/_manifest.json", "simulation/_manifest.json")
 
 
 def any_folders(incomplete: str) -> list[str]:
@@ -45,13 +52,13 @@ def any_folders(incomplete: str) -> list[str]:
     return sorted({*case_folders(incomplete), *result_folders(incomplete)})
 
 
-def _folders(incomplete: str, *marks: str) -> list[str]:
-    """Look three levels deep, and not for ever: somebody waits."""
+def _folders(incomplete: str, levels: int, *marks: str) -> list[str]:
+    """Look so many levels deep, and not for ever: somebody waits."""
     start, slash, begun = incomplete.rpartition("/")
     root = Path(start + slash or ".")
     level = [path for path in _inside(root) if path.name.startswith(begun)]
     found: list[str] = []
-    for _ in range(3):
+    for _ in range(levels):
         wanted = [path for path in level if any((path / mark).exists() for mark in marks)]
         found += [f"{start}{slash}{path.relative_to(root)}" for path in wanted]
         rest = [path for path in level if path not in wanted]

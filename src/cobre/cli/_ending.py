@@ -16,7 +16,6 @@ import typer
 
 from cobre import errors
 from cobre.errors import (
-    BackendError,
     CobreError,
     CommError,
     OutputError,
@@ -37,16 +36,6 @@ EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
 #: How long a rank that has nothing to add waits before it leaves.
 PATIENCE_S = 5.0
 
-#: Where launchers say which rank a process is.
-RANK_VARIABLES = (
-    "COBRE_TCP_RANK",
-    "COBRE_SHM_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "PMIX_RANK",
-    "SLURM_PROCID",
-)
-
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP has come; its number is the argument."""
@@ -54,17 +43,9 @@ class Terminated(KeyboardInterrupt):
 
 def rank_here() -> int:
     """The rank of this process in the group that a launcher made, 0 outside of one."""
-    if not any(name in os.environ for name in RANK_VARIABLES):
-        return 0
-    from cobre.comm import choose  # noqa: PLC0415  it imports NumPy
+    from cobre.comm._selection import launched_rank  # noqa: PLC0415  it imports NumPy
 
-    try:
-        if choose(os.environ).backend == "local":  # a batch job has a number, too
-            return 0
-    except BackendError:
-        return 0
-    found = (os.environ.get(name, "") for name in RANK_VARIABLES)
-    return next((int(text) for text in found if text.isdecimal()), 0)
+    return launched_rank(os.environ)
 
 
 @contextmanager
@@ -85,7 +66,7 @@ def resumable(checkpoint: Path, command: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt as interrupt:
         typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
-        leave(128 + (interrupt.args[0] if isinstance(interrupt, Terminated) else signal.SIGINT))
+        leave(exit_code_of(interrupt))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -126,6 +107,13 @@ def leave(code: int) -> NoReturn:
 
         abort_job(code)
     sys.exit(code)
+
+
+def exit_code_of(error: BaseException) -> int:
+    """The code that tells of what ended a command."""
+    if isinstance(error, KeyboardInterrupt):
+        return 128 + (error.args[0] if isinstance(error, Terminated) else int(signal.SIGINT))
+    return exit_code(error) if isinstance(error, CobreError) else 1
 
 
 def exit_code(error: CobreError) -> int:

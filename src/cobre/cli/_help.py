@@ -5,6 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import Any
 
+from cobre.cli._console import stdout
+
 #: Text is not wider than this, however wide the terminal is.
 WIDEST = 100
 
@@ -16,10 +18,9 @@ Rows = list[tuple[str, str]]
 
 def show(command: Any, ctx: Any) -> None:
     """Print what a command is for, an example, its arguments and options, and the commands below it."""
-    from rich.console import Console  # noqa: PLC0415  only help and tables need it
     from rich.text import Text  # noqa: PLC0415
 
-    console = Console(highlight=False)
+    console = stdout()
     console.width = min(console.width, WIDEST)
     usage = " ".join(command.collect_usage_pieces(ctx))
     console.print(Text.assemble(("Usage: ", "bold"), (ctx.command_path, "cyan"), f" {usage}"))
@@ -62,7 +63,12 @@ def _sections(command: Any, ctx: Any) -> dict[str, Rows]:
         below = command.get_command(ctx, name)
         heading = getattr(below, "rich_help_panel", None) or "Commands"
         sections.setdefault(heading, []).append((name, paragraphs(below.short_help or below.help or "")[0]))
-    sections["Options"] = [(_option(param), _meaning(param)) for param in shown if param not in arguments]
+    heading = ""
+    for param in shown:
+        if param not in arguments:
+            own = getattr(param, "rich_help_panel", None) or "Options"
+            heading = heading if heading and param.name == "help" else own  # --help needs none of its own
+            sections.setdefault(heading, []).append((_option(param), _meaning(param)))
     return {title: rows for title, rows in sections.items() if rows}
 
 

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from cobre.cli import _console
 from cobre.cli._complete import template_names
+from cobre.cli._console import Color, ColorOption
 from cobre.cli._help import WIDEST, row
 
 
@@ -30,6 +32,7 @@ def init(
     list_: Annotated[
         bool, typer.Option("--list", "-l", help="List the templates, and make nothing.")
     ] = False,
+    color: ColorOption = "auto",
 ) -> None:
     """Make a case folder from a template.
 
@@ -42,7 +45,7 @@ def init(
     from cobre.errors import ValidationError  # noqa: PLC0415
 
     if list_:
-        _list()
+        _list(color)
         return
     if folder is None:
         raise typer.BadParameter("say where: cobre init my_case", param_hint="DIR")
@@ -50,15 +53,14 @@ def init(
         made = create(template or DEFAULT, folder)
     except ValidationError as error:
         raise typer.BadParameter(str(error), param_hint="--template") from error
-    _tell(folder, template or DEFAULT, made, chosen=template is not None)
+    _tell(folder, template or DEFAULT, made, color, chosen=template is not None)
 
 
-def _list() -> None:
-    from rich.console import Console  # noqa: PLC0415
+def _list(color: Color) -> None:
 
     from cobre.case import templates  # noqa: PLC0415
 
-    console = Console(highlight=False)
+    console = _console.stdout(color)
     for template in templates().values():
         sizes = ", ".join(
             f"{number} {name if number > 1 else name[:-1].removesuffix('e')}"
@@ -68,11 +70,10 @@ def _list() -> None:
         console.print(f"[cyan]{template.name}[/cyan]: {sizes}\n  {template.description}")
 
 
-def _tell(folder: Path, template: str, made: dict[str, str], *, chosen: bool) -> None:
-    from rich.console import Console  # noqa: PLC0415
+def _tell(folder: Path, template: str, made: dict[str, str], color: Color, *, chosen: bool) -> None:
     from rich.text import Text  # noqa: PLC0415
 
-    console = Console(highlight=False)
+    console = _console.stdout(color)
     note = "" if chosen else " (the simplest; cobre init --list has more)"
     console.print(f"made {folder} from the template {template}{note}", soft_wrap=True)
     names = {file: "  " * file.count("/") + Path(file).name for file in made}

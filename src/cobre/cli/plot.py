@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cobre.cli._complete import figure_names, result_folders
+
 if TYPE_CHECKING:
     from cobre.results import Results
 
 
 def plot(  # noqa: PLR0913, PLR0917  the options of a command
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The output folder of a run.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The output folder of a run.", autocompletion=result_folders)
+    ],
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Which figure; all are listed without it.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="Which figure; all are listed without it.", autocompletion=figure_names
+        ),
     ] = "",
     hydro: Annotated[str | None, typer.Option(metavar="NAME", help="Of which plant; or its id.")] = None,
     bus: Annotated[str | None, typer.Option(metavar="NAME", help="Of which bus; or its id.")] = None,

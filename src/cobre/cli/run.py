@@ -3,35 +3,80 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from cobre.cli._complete import backend_names, case_folders
+from cobre.cli._console import COLOR_HELP, Color
 from cobre.cli._ending import rank_here, resumable
+from cobre.cli._telling import Format, Teller, teller
 
-if TYPE_CHECKING:
-    from cobre.case import Case
-    from cobre.errors import Finding
-    from cobre.study import RunResult
+WORK, OUTPUT = "Work", "Output"
 
 
 def run(  # noqa: PLR0913, PLR0917  the options of a command
-    case: Annotated[Path, typer.Argument(help="The case folder, which holds config.json.")],
+    case: Annotated[
+        Path, typer.Argument(help="The case folder, which holds config.json.", autocompletion=case_folders)
+    ],
     workers: Annotated[
-        int, typer.Option("-w", "--workers", min=1, help="Processes to start; 1 starts none.")
+        int,
+        typer.Option(
+            "-w",
+            "--workers",
+            metavar="N",
+            min=1,
+            help="Processes to start; 1 starts none.",
+            rich_help_panel=WORK,
+        ),
     ] = 1,
     backend: Annotated[
-        str, typer.Option(help="How they communicate: auto, shm, tcp; see cobre comm info.")
+        str,
+        typer.Option(
+            help="How they communicate: auto, shm, tcp; see cobre comm info.",
+            rich_help_panel=WORK,
+            autocompletion=backend_names,
+        ),
     ] = "auto",
-    threads: Annotated[int, typer.Option("-t", "--threads", min=1, help="Threads of each of them.")] = 1,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Where to write; CASE/output unless given.")
-    ] = None,
+    threads: Annotated[
+        int,
+        typer.Option(
+            "-t", "--threads", metavar="N", min=1, help="Threads of each of them.", rich_help_panel=WORK
+        ),
+    ] = 1,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the last checkpoint in the output folder.")
+        bool,
+        typer.Option(
+            "--resume", help="Go on from the last checkpoint in the output folder.", rich_help_panel=WORK
+        ),
     ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Where to write; CASE/output unless given.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    output_format: Annotated[
+        Format,
+        typer.Option(
+            "-f",
+            "--output-format",
+            help="For people, for programs at the end, or for programs as it happens.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "human",
+    quiet: Annotated[
+        bool,
+        typer.Option("-q", "--quiet", help="Say nothing but warnings and errors.", rich_help_panel=OUTPUT),
+    ] = False,
+    color: Annotated[Color, typer.Option(help=COLOR_HELP, rich_help_panel=OUTPUT)] = "auto",
 ) -> None:
     """Train a policy for a case and simulate it; everything is written to a folder.
 
@@ -46,17 +91,28 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     Ctrl-C, 143 after SIGTERM.
     """
     from cobre import study  # noqa: PLC0415  it imports what takes half a second
-    from cobre.sddp import ProgressBar  # noqa: PLC0415
+    from cobre.study._running import checkpoint_in, output_folder  # noqa: PLC0415
 
-    loaded = study.CaseLoader.load(case)
+    options = {
+        "--workers": (workers, 1),
+        "--backend": (backend, "auto"),
+        "--threads": (threads, 1),
+        "--output": (output, None),
+        "--output-format": (output_format, "human"),
+        "--quiet": (quiet, False),
+        "--color": (color, "auto"),
+    }
+    again = shlex.join(["cobre", "run", str(case), *_given(options), "--resume"])
     speaks = rank_here() == 0
-    if speaks:
-        _introduce(loaded)
-        _advise(workers, loaded.config.training.forward_passes)
-    folder = loaded.folder / "output" if output is None else output
-    again = ["cobre", "run", str(case), *_given(workers, backend, threads, output), "--resume"]
-    checkpoint = folder / loaded.config.policy.path / "checkpoint.cobre"
-    with resumable(checkpoint, shlex.join(again)), ProgressBar() as bar:
+    telling = teller(output_format, quiet=quiet, color=color, speaks=speaks)
+    with _told(telling):
+        loaded = study.CaseLoader.load(case)
+        telling.introduce(loaded)
+        if speaks:
+            _advise(workers, loaded.config.training.forward_passes)
+    folder = output_folder(loaded, output)
+    checkpoint = checkpoint_in(folder, loaded)
+    with resumable(checkpoint, again), _told(telling, checkpoint, again), telling.listening() as listeners:
         done = study.run(
             loaded,
             backend=backend,
@@ -64,32 +120,25 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
             threads=threads,
             output=folder,
             resume=resume,
-            listeners=(bar,),
+            listeners=listeners,
         )
-    if speaks:
-        _summarise(done)
+    telling.finished(loaded, done)
 
 
-def _given(workers: int, backend: str, threads: int, output: Path | None) -> list[str]:
+@contextmanager
+def _told(telling: Teller, checkpoint: Path | None = None, again: str = "") -> Iterator[None]:
+    """Tell why it failed, if it does; with the command that goes on, if there is something to go on from."""
+    try:
+        yield
+    except BaseException as error:
+        telling.failed(error, again if checkpoint is not None and checkpoint.exists() else None)
+        raise
+
+
+def _given(options: dict[str, tuple[object, object]]) -> list[str]:
     """The options that were given, to be given again."""
-    options = [("--workers", workers, 1), ("--backend", backend, "auto"), ("--threads", threads, 1)]
-    said = [part for name, value, usual in options if value != usual for part in (name, str(value))]
-    return said if output is None else [*said, "--output", str(output)]
-
-
-def _introduce(case: Case) -> None:
-    system = case.system
-    counts = {
-        "stage": len(system.stages),
-        "bus": len(system.buses),
-        "line": len(system.lines),
-        "hydro": len(system.hydros),
-        "thermal": len(system.thermals),
-        "source": len(system.sources),
-    }
-    words = ", ".join(_count(number, name) for name, number in counts.items() if number)
-    typer.echo(f"{case.folder}: {words}", err=True)
-    show_warnings(case.warnings)
+    given = [(name, value) for name, (value, usual) in options.items() if value != usual]
+    return [part for name, value in given for part in ((name,) if value is True else (name, str(value)))]
 
 
 def _advise(workers: int, trajectories: int) -> None:
@@ -99,31 +148,3 @@ def _advise(workers: int, trajectories: int) -> None:
             f"training.forward_passes is {trajectories}, so {idle} of {workers} workers have nothing to train"
         )
         typer.echo(f"warning: {words}; {trajectories} would do", err=True)
-
-
-def show_warnings(warnings: Sequence[Finding]) -> None:
-    """Say what is doubtful about a case."""
-    for warning in warnings:
-        typer.echo(f"warning: {warning.file}: {warning}", err=True)
-
-
-def _summarise(done: RunResult) -> None:
-    training, simulation = done.training, done.simulation
-    if training is not None:
-        seconds = training.engine.seconds
-        typer.echo(
-            f"trained: {_count(training.iterations, 'iteration')} in {seconds:.1f} s, "
-            f"lower bound {training.final_lower_bound:,.2f}; stopped by {training.termination_reason}"
-        )
-    if simulation is not None:
-        estimate = simulation.estimate
-        half = f" ± {estimate.half_width():,.2f}" if estimate.count > 1 else ""
-        typer.echo(
-            f"simulated: {_count(simulation.scenarios, 'scenario')} in {simulation.seconds:.1f} s, "
-            f"mean cost {estimate.mean:,.2f}{half}"
-        )
-    typer.echo(f"written to {done.output_directory}")
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name if number == 1 else name + ('es' if name.endswith('s') else 's')}"

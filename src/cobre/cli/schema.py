@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from cobre.cli import _console
 from cobre.cli._complete import schema_names
+from cobre.cli._console import ColorOption
 from cobre.cli._group import Command, Group
 
 app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False)
@@ -24,18 +26,16 @@ def _schema() -> None:
 
 
 @app.command("list", cls=Command)
-def list_() -> None:
+def list_(color: ColorOption = "auto") -> None:
     """List the files of a case that have a schema, and what they are for.
 
     Example: cobre schema list
     """
-    from rich.console import Console  # noqa: PLC0415
-
     from cobre.case._files import ABOUT  # noqa: PLC0415
     from cobre.case._layout import DOCUMENTS  # noqa: PLC0415
     from cobre.cli._help import WIDEST, row  # noqa: PLC0415
 
-    console = Console(highlight=False)
+    console = _console.stdout(color)
     indent = 4 + max(map(len, DOCUMENTS))
     for file in DOCUMENTS:
         console.print(row(file, ABOUT[file], indent, min(console.width, WIDEST)))

@@ -5,23 +5,29 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+from cobre._words import count
+from cobre.cli import _console
+from cobre.cli._complete import case_folders
+from cobre.cli._console import ColorOption, FormatOption
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from cobre.errors import Finding
     from cobre.study import ValidationResult
 
 
 def validate(
-    case: Annotated[Path, typer.Argument(help="The case folder, which holds config.json.")],
-    output_format: Annotated[
-        Literal["table", "json"], typer.Option("--format", "-f", help="For people, or for programs.")
-    ] = "table",
+    case: Annotated[
+        Path, typer.Argument(help="The case folder, which holds config.json.", autocompletion=case_folders)
+    ],
+    output_format: FormatOption = "human",
+    color: ColorOption = "auto",
 ) -> None:
     """Check a case folder without solving anything: files, fields, references, dimensions, meaning.
 
@@ -36,7 +42,7 @@ def validate(
     if output_format == "json":
         typer.echo(json.dumps(_plain(result), indent=2))
     else:
-        _show(case, result)
+        _show(_console.stdout(color), case, result)
     raise typer.Exit(0 if result.valid else 1)
 
 
@@ -49,21 +55,23 @@ def _plain(result: ValidationResult) -> dict[str, object]:
     }
 
 
-def _show(case: Path, result: ValidationResult) -> None:
-    console = Console()
+def _show(console: Console, case: Path, result: ValidationResult) -> None:
     found = [("error", finding) for finding in result.errors]
     found += [("warning", finding) for finding in result.warnings]
     if found:
         console.print(_table(found))
     verdict = "can be used" if result.valid else "cannot be used as it stands"
     console.print(
-        f"{case} {verdict}: {_count(len(result.errors), 'error')}, {_count(len(result.warnings), 'warning')}",
+        f"{case} {verdict}: {count(len(result.errors), 'error')}, {count(len(result.warnings), 'warning')}",
         soft_wrap=True,
         highlight=False,
     )
 
 
 def _table(found: list[tuple[str, Finding]]) -> Table:
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     table = Table(show_lines=True)
     for heading in ("", "where", "what is wrong", "what to do"):
         table.add_column(heading, overflow="fold")
@@ -74,7 +82,3 @@ def _table(found: list[tuple[str, Finding]]) -> Table:
         what = Text.assemble((severity, style), f"\n{finding.kind}")
         table.add_row(what, Text(where), Text(finding.message + value), Text(finding.suggestion))
     return table
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'s'[: number != 1]}"

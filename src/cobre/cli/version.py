@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import typer
+
+from cobre.cli import _console
+from cobre.cli._console import ColorOption, FormatOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,9 +18,8 @@ if TYPE_CHECKING:
 
 
 def version(
-    output_format: Annotated[
-        Literal["human", "json"], typer.Option("--output-format", "-f", help="For people, or for programs.")
-    ] = "human",
+    output_format: FormatOption = "human",
+    color: ColorOption = "auto",
 ) -> None:
     """What is installed here: versions, solver, machine, backends.
 
@@ -25,8 +27,6 @@ def version(
 
     Put what it prints into a report of a problem. cobre --version prints the number alone.
     """
-    from rich.console import Console  # noqa: PLC0415
-
     from cobre._about import about  # noqa: PLC0415
     from cobre.cli._backends import Backends  # noqa: PLC0415
 
@@ -34,7 +34,7 @@ def version(
     if output_format == "json":
         typer.echo(json.dumps({**asdict(found), **backends.plain()}, indent=2))
         return
-    console = Console()
+    console = _console.stdout(color)
     _show(console, found)
     backends.show(console)
 

@@ -11,7 +11,7 @@ from cobre.comm._backend import Config
 from cobre.comm._base import BackendCommunicator
 from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE
 from cobre.comm._registry import BUILTIN, backend_names, load
-from cobre.errors import BackendNotAvailable, InvalidBackend
+from cobre.errors import BackendError, BackendNotAvailable, InvalidBackend
 
 BACKEND_VARIABLE = "COBRE_COMM_BACKEND"
 
@@ -22,6 +22,16 @@ MPI_LAUNCHER_VARIABLES = (
     "OMPI_COMM_WORLD_RANK",
     "OMPI_COMM_WORLD_SIZE",
     "MPI_LOCALRANKID",
+    "SLURM_PROCID",
+)
+
+#: Where launchers say which rank a process is.
+RANK_VARIABLES = (
+    "COBRE_TCP_RANK",
+    "COBRE_SHM_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
     "SLURM_PROCID",
 )
 
@@ -158,3 +168,18 @@ def launched_ranks(env: Mapping[str, str]) -> int:
         if env.get(variable, "").isdecimal():
             return int(env[variable])
     return 1
+
+
+def launched_rank(env: Mapping[str, str]) -> int:
+    """The rank of this process in the group that a launcher made, 0 outside of one.
+
+    >>> launched_rank({"COBRE_SHM_NAME": "/cobre-42", "COBRE_SHM_RANK": "3"})
+    3
+    """
+    try:
+        if choose(env).backend == "local":  # a batch job has a number, too
+            return 0
+    except BackendError:
+        return 0
+    found = (env.get(name, "") for name in RANK_VARIABLES)
+    return next((int(text) for text in found if text.isdecimal()), 0)

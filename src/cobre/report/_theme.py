@@ -136,7 +136,7 @@ def altair() -> ModuleType:
     Raises:
         MissingExtra: it is not installed.
     """
-    return _needed("altair")
+    return needed("altair")
 
 
 def vl_convert() -> ModuleType:
@@ -145,10 +145,15 @@ def vl_convert() -> ModuleType:
     Raises:
         MissingExtra: it is not installed.
     """
-    return _needed("vl_convert")
+    return needed("vl_convert")
 
 
-def _needed(name: str) -> ModuleType:
+def needed(name: str) -> ModuleType:
+    """Return a package of the extra.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
     from importlib import import_module  # noqa: PLC0415
 
     try:

@@ -20,7 +20,7 @@ from cobre.sddp.events import (
     TrainingFinished,
     TrainingStarted,
 )
-from cobre.sddp.listeners import JsonLines, ProgressBar
+from cobre.sddp.listeners import JsonLines, LiveTable, ProgressBar
 from cobre.sddp.modeling import StageModel, stage, stages
 from cobre.sddp.policy import NodeCutArrays, Policy, Value
 from cobre.sddp.problem import MultistageProblem, Node
@@ -35,6 +35,7 @@ from cobre.sddp.stopping import (
     Estimate,
     IterationLimit,
     Progress,
+    Remaining,
     SimulationRecord,
     SimulationStopping,
     Statistical,
@@ -68,6 +69,7 @@ __all__ = [
     "LimitedMemoryLevel1",
     "LinearProgram",
     "Listener",
+    "LiveTable",
     "Mixture",
     "MultistageProblem",
     "Node",
@@ -81,6 +83,7 @@ __all__ = [
     "ProgressBar",
     "RankTimes",
     "Recorder",
+    "Remaining",
     "RiskMeasure",
     "Sample",
     "Sampling",

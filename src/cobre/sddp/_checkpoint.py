@@ -19,7 +19,7 @@ from cobre.sddp._selecting import Selecting
 from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy
 from cobre.sddp.problem import MultistageProblem
-from cobre.sddp.stopping import Estimate, SimulationRecord
+from cobre.sddp.stopping import Estimate, Remaining, SimulationRecord
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,15 @@ def require_the_same(
 
 def _event(saved: Mapping[str, Any]) -> IterationFinished:
     ranks = tuple(RankTimes(**rank) for rank in saved["ranks"])
-    return IterationFinished(**{**saved, "estimate": Estimate(**saved["estimate"]), "ranks": ranks})
+    left = saved.get("remaining")  # what older versions did not write
+    return IterationFinished(
+        **{
+            **saved,
+            "estimate": Estimate(**saved["estimate"]),
+            "ranks": ranks,
+            "remaining": None if left is None else Remaining(**left),
+        }
+    )
 
 
 def _history(saved: Mapping[str, Any]) -> History:

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cobre.sddp.stopping import Estimate
+from cobre.sddp.problem import Sense
+from cobre.sddp.stopping import Estimate, Remaining
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class TrainingStarted:
         stop: the stopping rule in words.
         iteration_limit: the iteration after which it stops at the latest, if the rule has a limit.
         risk_neutral: whether bound and estimate are about the same thing, the expected value.
+        sense: ``"min"`` if costs are minimised, and the bound is a lower one; ``"max"`` for rewards.
     """
 
     nodes: int
@@ -43,6 +45,7 @@ class TrainingStarted:
     stop: str
     iteration_limit: int | None = None
     risk_neutral: bool = True
+    sense: Sense = "min"
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class IterationFinished:
         selection_s: seconds in cut selection.
         seconds: elapsed so far, earlier sessions of a resumed run included.
         ranks: what it was to each of them.
+        remaining: how far the stopping rule is; None after the last iteration.
     """
 
     iteration: int
@@ -105,6 +109,7 @@ class IterationFinished:
     selection_s: float
     seconds: float
     ranks: tuple[RankTimes, ...] = ()
+    remaining: Remaining | None = None
 
 
 @dataclass(frozen=True)
@@ -158,11 +163,15 @@ class TrainingFinished:
 
 @dataclass(frozen=True)
 class SimulationProgress:
-    """``done`` of ``total`` trajectories are simulated, ``seconds`` after the simulation began."""
+    """``done`` of ``total`` trajectories are simulated, ``seconds`` after the simulation began.
+
+    ``estimate`` is of the total of a trajectory, from those that rank 0 has done; None if it has done none.
+    """
 
     done: int
     total: int
     seconds: float
+    estimate: Estimate | None = None
 
 
 Event = (

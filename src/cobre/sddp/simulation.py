@@ -28,8 +28,9 @@ from cobre.sddp.problem import MultistageProblem
 from cobre.sddp.sampling import SIMULATION, Draw, InSample, Sampling
 from cobre.sddp.stopping import Estimate
 
-#: How many trajectories a rank simulates in one go, and how much memory what is seen of them may take.
-BATCH, BATCH_BYTES = 256, 1 << 27
+#: How many trajectories a rank simulates in one go, and how much memory what is seen of them may take. More
+#: would be no faster, and who waits would hear of it more rarely.
+BATCH, BATCH_BYTES = 64, 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,19 +214,39 @@ class _Run(Generic[Result]):
         self, engine: Engine, wanted: Sequence[Wanted], listeners: Sequence[Listener]
     ) -> Iterator[tuple[range, Floats, list[Visit]]]:
         """This rank's trajectories, some at a time: which, what they cost in all, and what they saw."""
-        own, total, begun = engine.block(self.method.trajectories), self.method.trajectories, time.monotonic()
+        own, total = engine.block(self.method.trajectories), self.method.trajectories
+        progress = _Progress(engine, total, listeners)
         watcher = Watcher(engine, wanted)
         batch = max(1, min(BATCH, BATCH_BYTES // watcher.bytes_per_trajectory()))
         for first in range(own.start, own.stop, batch):
             size = min(batch, own.stop - first)
             draw = Draw(self.method.seed, 0, first, size, total, engine.depth, SIMULATION)
             paths, visits = watcher.walk(draw)
-            yield range(first, first + size), paths.totals(engine.discounts), visits
-            if engine.comm.rank == 0:
-                done = (first + size - own.start) * engine.comm.size  # others are about as far
-                progress = SimulationProgress(min(done, total), total, time.monotonic() - begun)
-                for listener in listeners:
-                    listener(progress)
+            totals = paths.totals(engine.discounts)
+            yield range(first, first + size), totals, visits
+            progress.tell(engine.sign * totals)
+
+
+class _Progress:
+    """Tells on rank 0 how far a simulation is; others are about as far."""
+
+    def __init__(self, engine: Engine, total: int, listeners: Sequence[Listener]) -> None:
+        self._size, self._total = engine.comm.size, total
+        self._listeners = listeners if engine.comm.rank == 0 else ()
+        self._begun = time.monotonic()
+        self._done: list[float] = []
+        self.tell(np.empty(0))
+
+    def tell(self, totals: Floats) -> None:
+        """These are done, too."""
+        if not self._listeners:
+            return
+        self._done += totals.tolist()
+        done = min(len(self._done) * self._size, self._total)
+        estimate = Estimate.of(self._done) if self._done else None
+        event = SimulationProgress(done, self._total, time.monotonic() - self._begun, estimate)
+        for listener in self._listeners:
+            listener(event)
 
 
 @dataclass(frozen=True, eq=False)

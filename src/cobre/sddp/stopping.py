@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from statistics import NormalDist
 from typing import Any, Self
@@ -102,6 +102,21 @@ class Progress:
     simulations: list[SimulationRecord]
 
 
+@dataclass(frozen=True)
+class Remaining:
+    """How far a rule is from stopping, if iterations go on as the last ones went.
+
+    Attributes:
+        earliest_s: seconds before which it cannot stop; 0 if there is no telling.
+        latest_s: seconds after which it will have stopped; None if there is no telling.
+        rule: the rule that decides the latter, in words; empty if there is none.
+    """
+
+    earliest_s: float = 0.0
+    latest_s: float | None = None
+    rule: str = ""
+
+
 class StoppingRule(ABC):
     """Decides after every iteration whether to stop. Rules are values: frozen dataclasses of numbers."""
 
@@ -115,6 +130,17 @@ class StoppingRule(ABC):
     def fired(self, progress: Progress) -> tuple[StoppingRule, ...]:
         """Return the rules, of those that it consists of, because of which training stops now."""
         return () if self.reached(progress) is None else (self,)
+
+    def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
+        """Say how far it is from stopping. Unless overridden, a rule says that it cannot tell.
+
+        Asked after iterations at which it did not stop, for people who wait; nothing depends on the answer.
+
+        Args:
+            progress: as for `reached`.
+            seconds_of: what so many more iterations are expected to take.
+        """
+        return Remaining()
 
     def spec(self) -> dict[str, Any]:
         """Return it in JSON's types; equal rules have equal specs. A rule with other fields overrides it."""
@@ -163,6 +189,11 @@ class IterationLimit(StoppingRule):
         """Stop at the limit."""
         return f"the limit of {self.limit} iterations" if progress.iteration >= self.limit else None
 
+    def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
+        """What the iterations up to the limit are expected to take."""
+        left = seconds_of(max(0, self.limit - progress.iteration))
+        return Remaining(left, left, str(self))
+
 
 @dataclass(frozen=True)
 class TimeLimit(StoppingRule):
@@ -183,6 +214,11 @@ class TimeLimit(StoppingRule):
     def reached(self, progress: Progress) -> str | None:
         """Stop when the time is over."""
         return f"the time limit of {self.seconds:g} s" if progress.seconds >= self.seconds else None
+
+    def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
+        """What is left of the time, and of the iteration in which it ends."""
+        left = max(0.0, self.seconds - progress.seconds)
+        return Remaining(left, left + seconds_of(1), str(self))
 
 
 @dataclass(frozen=True)
@@ -210,6 +246,10 @@ class BoundStalling(StoppingRule):
         if not moved < self.tolerance:
             return None
         return f"the bound moved by {moved:.2g} of its size in {self.iterations} iterations"
+
+    def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
+        """At the earliest when the bound, should it stay as it is, was so for long enough."""
+        return Remaining(seconds_of(_still_to_move(progress.bounds, self.iterations, self.tolerance)))
 
 
 @dataclass(frozen=True)
@@ -262,6 +302,10 @@ class Statistical(StoppingRule):
             f"the bound {progress.bounds[-1]:.6g} is in the {100 * self.confidence:.4g}% interval "
             f"{estimate.mean:.6g} ± {half:.2g} of the cost"
         )
+
+    def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
+        """At the earliest when it looks again."""
+        return Remaining(seconds_of(self.period - progress.iteration % self.period))
 
 
 @dataclass(frozen=True)
@@ -319,6 +363,12 @@ class SimulationStopping(StoppingRule):
             f"iteration {earlier[-1].iteration}"
         )
 
+    def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
+        """At the earliest when it looks again; the first time there is nothing to compare with."""
+        first = not any(record.replications == self.replications for record in progress.simulations)
+        looks = self.period - progress.iteration % self.period
+        return Remaining(seconds_of(looks + self.period * first))
+
 
 @dataclass(frozen=True)
 class AnyOf(StoppingRule):
@@ -346,6 +396,13 @@ class AnyOf(StoppingRule):
     def reached(self, progress: Progress) -> str | None:
         """Return the first reason."""
         return next((reason for rule in self.rules if (reason := rule.reached(progress)) is not None), None)
+
+    def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
+        """As far as the nearest."""
+        each = [rule.remaining(progress, seconds_of) for rule in self.rules]
+        earliest = min(one.earliest_s for one in each)
+        known = [one for one in each if one.latest_s is not None]
+        return replace(min(known, key=_latest, default=Remaining()), earliest_s=earliest)
 
     def fired(self, progress: Progress) -> tuple[StoppingRule, ...]:
         """Return that of the first reason."""
@@ -380,6 +437,13 @@ class AllOf(StoppingRule):
         given = [reason for reason in reasons if reason is not None]
         return "; ".join(given) if len(given) == len(reasons) else None
 
+    def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
+        """As far as the farthest. Rules that know their latest end are limits, and stay reached."""
+        each = [rule.remaining(progress, seconds_of) for rule in self.rules]
+        earliest = max(one.earliest_s for one in each)
+        known = all(one.latest_s is not None for one in each)
+        return replace(max(each, key=_latest) if known else Remaining(), earliest_s=earliest)
+
     def fired(self, progress: Progress) -> tuple[StoppingRule, ...]:
         """Return those of all reasons."""
         fired = [rule.fired(progress) for rule in self.rules]
@@ -409,6 +473,18 @@ def _moved(bounds: Sequence[float], window: int) -> float:
     if len(bounds) <= window:
         return math.inf
     return abs(bounds[-1] - bounds[-1 - window]) / max(1.0, abs(bounds[-1]))
+
+
+def _still_to_move(bounds: Sequence[float], window: int, tolerance: float) -> int:
+    """How many more iterations of the last bound it takes until it has hardly moved over ``window``."""
+    size = max(1.0, abs(bounds[-1]))
+    ago = enumerate(reversed(bounds))
+    same = next((i for i, bound in ago if not abs(bounds[-1] - bound) / size < tolerance), len(bounds))
+    return max(1, window + 1 - same)
+
+
+def _latest(remaining: Remaining) -> float:
+    return math.inf if remaining.latest_s is None else remaining.latest_s
 
 
 def _distance(new: Sequence[float], old: Sequence[float]) -> float:

@@ -21,6 +21,7 @@ from cobre.sddp._engine import Engine, Statistics
 from cobre.sddp._finishing import finishing
 from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
+from cobre.sddp._pace import Pace
 from cobre.sddp._parallel import on_ranks
 from cobre.sddp._selecting import Selecting
 from cobre.sddp._sharing import Sharing, share_anchors, share_times
@@ -210,6 +211,7 @@ class _Trainer:
         self._moment = Moment.of(engine, self._selecting, self._history)
         self._saved = self._history.iterations if run.resume else 0
         self._earlier_s, self._begun = self._history.seconds, time.monotonic()
+        self._pace = Pace(self._earlier_s)
 
     def train(self) -> Callable[[], TrainingResult]:
         self._say_that_it_starts()
@@ -283,7 +285,10 @@ class _Trainer:
         history.seconds = self._earlier_s + self._clock()
         statistics, ranks = share_times(engine, forward - begun, backward - forward, len(own))
         self._statistics.add(statistics)
-        reason = self._run.rule.reached(self._progress())
+        self._pace.tick(iteration, history.seconds)
+        progress = self._progress()
+        reason = self._run.rule.reached(progress)
+        remaining = self._run.rule.remaining(progress, self._pace.seconds_of) if reason is None else None
         event = IterationFinished(
             iteration,
             history.bounds[-1],
@@ -299,6 +304,7 @@ class _Trainer:
             selected - backward,
             history.seconds,
             ranks,
+            remaining,
         )
         history.log.append(event)
         self._moment = Moment.of(engine, self._selecting, history)
@@ -356,6 +362,7 @@ class _Trainer:
                 str(run.rule),
                 run.rule.iteration_limit,
                 all(isinstance(measure, Expectation) for measure in engine.risks),
+                run.problem.sense,
             )
         )
 

@@ -16,7 +16,7 @@ from cobre.comm import choose, create_communicator
 from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem
 from cobre.sddp import Checkpoint, Event, Listener, Policy
 from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult
-from cobre.study._running import Runner, RunResult, Where
+from cobre.study._running import Runner, RunResult, Where, output_folder
 from cobre.study._study import Study
 
 StrPath = str | os.PathLike[str]
@@ -178,7 +178,10 @@ def simulate(  # noqa: PLR0913, PLR0917
     known = _policy(policy)
     with _ranks(backend, num_workers, threads) as where:
         runner = Runner(
-            study, _output(study.case, output), where, (*listeners, *_listening(progress_callback, where))
+            study,
+            output_folder(study.case, output),
+            where,
+            (*listeners, *_listening(progress_callback, where)),
         )
         return runner.simulate(known)
 
@@ -218,7 +221,7 @@ def run(  # noqa: PLR0913
     study = Study.of(_loaded(case, config_overrides))
     with _ranks(backend, num_workers, threads) as where:
         listeners = (*listeners, *_listening(progress_callback, where))
-        return Runner(study, _output(study.case, output), where, listeners).run(resume=resume)
+        return Runner(study, output_folder(study.case, output), where, listeners).run(resume=resume)
 
 
 def _loaded(case: Case | StrPath, settings: Mapping[str, Any] | None) -> Case:
@@ -237,10 +240,6 @@ def _policy(given: Policy | TrainingResult | StrPath) -> Policy:
     if isinstance(given, TrainingResult):
         return given.policy
     return Policy.load(results.read(given).policy_path if Path(given).is_dir() else os.fspath(given))
-
-
-def _output(case: Case, output: StrPath | None) -> Path:
-    return case.folder / "output" if output is None else Path(output)
 
 
 @contextmanager

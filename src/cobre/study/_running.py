@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cobre import results
 from cobre._html import card
+from cobre.case import Case
 from cobre.comm import BackendCommunicator
 from cobre.comm._launch import require_startable
 from cobre.errors import InvalidProblem, OutputError, PolicyFileError
@@ -49,6 +51,16 @@ NAMES = {
 }
 #: After every how many iterations a run is saved, if the case does not say.
 EVERY = 10
+
+
+def output_folder(case: Case, output: str | os.PathLike[str] | None = None) -> Path:
+    """Where a run of a case goes: a folder in that of the case, unless it is said where."""
+    return case.folder / "output" if output is None else Path(output)
+
+
+def checkpoint_in(folder: Path, case: Case) -> Path:
+    """The checkpoint of a run of a case that goes to a folder: beside the policy."""
+    return folder / case.config.policy.path / "checkpoint.cobre"
 
 
 @dataclass(frozen=True)
@@ -121,6 +133,22 @@ class RunResult:
     training: TrainingResult | None
     simulation: SimulationResult | None
 
+    def report(self, path: str | Path | None = None, *, title: str | None = None) -> Path:
+        """Write a page about the run: one file, which any browser opens without a network.
+
+        Args:
+            path: where; ``report.html`` in the output folder unless given.
+            title: above it; the name of the case unless given.
+
+        Raises:
+            ResultsError: the folder is no result any more.
+            OutputError: the page cannot be written.
+            MissingExtra: what draws is not installed: ``pip install 'cobre[report]'``.
+        """
+        from cobre.report import write  # noqa: PLC0415  it imports what only some have installed
+
+        return write(self.output_directory, path, title=title)
+
     def plot(self, name: str = "convergence", **look: Choice) -> LayerChart:
         """Draw any figure of it: see `cobre.report.draw`.
 
@@ -176,7 +204,7 @@ class Runner:
         self._study, self._where, self._listeners = study, where, tuple(listeners)
         self._writer = Writer(output, config.exports.compression or "zstd", config.policy.path)
         self.folder = self._writer.folder
-        self.checkpoint_path = self._writer.policy_path.with_name("checkpoint.cobre")
+        self.checkpoint_path = checkpoint_in(self.folder, study.case)
         self._log = TrainingLog()
 
     def run(self, *, resume: bool = False) -> RunResult:

@@ -1,0 +1,55 @@
+"""The consoles of the command, in colour or not, and the options that all commands share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Color = Literal["auto", "always", "never"]
+COLOR_HELP = "Colours: auto is in a terminal, or as NO_COLOR and FORCE_COLOR say."
+ColorOption = Annotated[Color, typer.Option(help=COLOR_HELP)]
+FormatOption = Annotated[
+    Literal["human", "json"], typer.Option("-f", "--output-format", help="For people, or for programs.")
+]
+
+
+def stdout(color: Color = "auto", *, watched: bool = True) -> Console:
+    """Return the console for what was asked for; ``watched`` is false where a terminal is nobody's."""
+    return _console(color, watched and sys.stdout.isatty(), stderr=False)
+
+
+def stderr(color: Color = "auto", *, watched: bool = True) -> Console:
+    """Return the console for progress, warnings and errors."""
+    return _console(color, watched and sys.stderr.isatty(), stderr=True)
+
+
+def coloured(color: Color, terminal: bool) -> bool:
+    """Whether to write in colour: by the option, else by the variables, else in terminals.
+
+    Of the variables, ``NO_COLOR`` comes first; one that is empty counts as not set (no-color.org).
+    """
+    if color != "auto":
+        return color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
+
+
+def _console(color: Color, terminal: bool, *, stderr: bool) -> Console:
+    from rich.console import Console  # noqa: PLC0415  help and mistakes should not wait for it
+
+    styled = coloured(color, terminal)
+    return Console(
+        stderr=stderr,
+        force_terminal=terminal or styled,
+        # Colours may be asked for anywhere, but things move in real terminals only.
+        force_interactive=terminal and os.environ.get("TERM") != "dumb",
+        color_system="standard" if styled else None,
+        no_color=not styled,
+    )

@@ -1,0 +1,222 @@
+"""What there is to say of a finished run: figures for programs, words for people."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from cobre import __version__
+from cobre._words import count
+
+if TYPE_CHECKING:
+    from cobre.case import Case
+    from cobre.study import RunResult, SimulationResult, TrainingResult
+
+#: Of means that are sampled.
+CONFIDENCE = 0.95
+
+
+def figures(case: Case, done: RunResult) -> dict[str, Any]:
+    """Return all that is worth knowing, in JSON's types."""
+    training, simulation = done.training, done.simulation
+    found: dict[str, Any] = in_json_types(
+        {
+            "event": "run_finished",
+            "exit_code": 0,
+            "cobre_version": __version__,
+            "case": case.folder.resolve(),
+            "output_directory": done.output_directory.resolve(),
+            "training": None if training is None else _training(training),
+            "simulation": None if simulation is None else _simulation(simulation, training),
+            "files": _files(done.output_directory, case.config.policy.path),
+            "warnings": case.warnings,
+            "next": next_commands(done.output_directory),
+        }
+    )
+    return found
+
+
+def next_commands(output: Path) -> list[str]:
+    """What to run next."""
+    return [shlex.join(["cobre", name, str(output)]) for name in ("report", "summary")]
+
+
+def phases(training: TrainingResult) -> dict[str, float]:
+    """Return the seconds of each phase, over all iterations."""
+    log, whole = training.engine.log, training.engine.seconds
+    taken = {
+        name: math.fsum(getattr(event, f"{name}_s") for event in log)
+        for name in ("forward", "backward", "selection")
+    }
+    return {**taken, "other": max(0.0, whole - math.fsum(taken.values()))}
+
+
+def _training(training: TrainingResult) -> dict[str, Any]:
+    engine = training.engine
+    estimate = engine.estimates[-1]
+    return {
+        "iterations": training.iterations,
+        "lower_bound": training.final_lower_bound,
+        "mean_cost": estimate.mean,
+        "half_width_95": estimate.half_width(CONFIDENCE),
+        "gap": training.final_gap,
+        "stopped_by": training.termination_reason,
+        "reason": engine.reason,
+        "cuts_added": training.total_cuts,
+        "cuts_active": engine.log[-1].cuts_active if engine.log else 0,
+        "seconds": engine.seconds,
+        "phase_seconds": phases(training),
+        "backend": engine.topology.backend,
+        "ranks": engine.topology.size,
+        "workers": training.workers or [],
+        "guards": engine.warnings,
+    }
+
+
+def _simulation(simulation: SimulationResult, training: TrainingResult | None) -> dict[str, Any]:
+    estimate = simulation.estimate
+    return {
+        "scenarios": simulation.scenarios,
+        "mean_cost": estimate.mean,
+        "standard_deviation": estimate.standard_deviation,
+        "half_width_95": estimate.half_width(CONFIDENCE),
+        "lower_bound_inside": None if training is None else _place(simulation, training) == "inside",
+        "seconds": simulation.seconds,
+    }
+
+
+def _place(simulation: SimulationResult, training: TrainingResult) -> str:
+    """Where the lower bound is, relative to the interval of the simulated mean."""
+    estimate, bound = simulation.estimate, training.final_lower_bound
+    half = estimate.half_width(CONFIDENCE)
+    if bound < estimate.mean - half:
+        return "below"
+    return "above" if bound > estimate.mean + half else "inside"
+
+
+def _files(folder: Path, policy: str) -> dict[str, list[str]]:
+    """Where things are in the folder; of the simulation one folder per table, which has many files."""
+    found = {
+        "policy": (folder / policy).glob("*.cobre"),
+        "training": (path for path in (folder / "training").rglob("*") if path.is_file()),
+        "simulation": (folder / "simulation").glob("*"),
+    }
+    return {
+        part: sorted(path.relative_to(folder).as_posix() for path in paths) for part, paths in found.items()
+    }
+
+
+# For people
+
+
+def show(console: Console, case: Case, done: RunResult) -> None:
+    """Tell how a run ended: a panel in a terminal, elsewhere lines."""
+    rows = _rows(done, in_words=console.is_interactive)
+    if not console.is_interactive:
+        for label, text in rows:
+            words = f"{label} {text}" if label == "written to" else f"{label}: {text}"
+            console.print(words, markup=False, highlight=False, soft_wrap=True)
+        return
+    from rich.panel import Panel  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for i, (label, text) in enumerate(rows):
+        again = i > 0 and rows[i - 1][0] == label
+        grid.add_row("" if again else label, Text(text, "bold cyan" if label == "next" else ""))
+    title = Text(case.folder.name, "bold green")
+    console.print(Panel(grid, title=title, title_align="left", border_style="green", expand=False))
+
+
+def _rows(done: RunResult, *, in_words: bool) -> list[tuple[str, str]]:
+    training, simulation, rows = done.training, done.simulation, []
+    if training is not None:
+        reason = training.engine.reason if in_words else training.termination_reason
+        rows.append(("trained", f"{_trained(training)}; stopped by {reason}"))
+    if simulation is not None:
+        rows.append(("simulated", _simulated(simulation)))
+    if training is not None and simulation is not None and simulation.scenarios > 1:
+        rows.append(("gap", _compared(simulation, training)))
+    if training is not None:
+        rows.append(("time", _split(training)))
+    rows.append(("written to", str(done.output_directory)))
+    return rows + [("next", command) for command in next_commands(done.output_directory)]
+
+
+def _trained(training: TrainingResult) -> str:
+    return (
+        f"{count(training.iterations, 'iteration')} in {training.engine.seconds:.1f} s, "
+        f"lower bound {training.final_lower_bound:,.2f}"
+    )
+
+
+def _simulated(simulation: SimulationResult) -> str:
+    estimate = simulation.estimate
+    half = f" ± {estimate.half_width(CONFIDENCE):,.2f}" if estimate.count > 1 else ""
+    return (
+        f"{count(simulation.scenarios, 'scenario')} in {simulation.seconds:.1f} s, "
+        f"mean cost {estimate.mean:,.2f}{half}"
+    )
+
+
+def _compared(simulation: SimulationResult, training: TrainingResult) -> str:
+    bound, mean = training.final_lower_bound, simulation.mean_cost
+    if _risk_averse(training):
+        return "the lower bound is of a risk measure, and the mean is not: they need not be close"
+    apart = f"{abs(mean - bound) / abs(bound):.2%} " if bound else ""
+    side = "above" if bound > mean else "below"
+    advice = {
+        "inside": "inside its 95% interval",
+        "below": "outside its 95% interval: more iterations may close the gap",
+        "above": "outside its 95% interval: simulate more scenarios, and look for warnings",
+    }
+    return f"the lower bound is {apart}{side} the simulated mean, {advice[_place(simulation, training)]}"
+
+
+def _risk_averse(training: TrainingResult) -> bool:
+    risk = training.policy.method["risk"]  # of all stages, or of some by name
+    return any(
+        part != {"measure": "expectation"} for part in ([risk] if "measure" in risk else risk.values())
+    )
+
+
+def _split(training: TrainingResult) -> str:
+    whole = training.engine.seconds or 1.0
+    shares = ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in phases(training).items())
+    active = training.engine.log[-1].cuts_active if training.engine.log else 0
+    return f"{shares}; {count(training.total_cuts, 'cut')} made, {active} in use"
+
+
+def in_json_types(value: Any) -> Any:
+    """Return a value in JSON's types: what it does not know is said in words, what is not finite is None."""
+    if isinstance(value, BaseException):
+        return error_figures(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {str(key): in_json_types(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [in_json_types(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def error_figures(error: BaseException) -> dict[str, Any]:
+    """Return the kind of an error, its words and its fields."""
+    if isinstance(error, KeyboardInterrupt):
+        return {"kind": "Interrupted", "message": "interrupted"}
+    fields = {name: value for name, value in vars(error).items() if not name.startswith("_")}
+    named: dict[str, Any] = {"kind": getattr(error, "kind", type(error).__name__), "message": str(error)}
+    return {**named, **in_json_types({name: value for name, value in fields.items() if name not in named})}
