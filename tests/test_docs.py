@@ -10,6 +10,7 @@ import pytest
 import typer.main
 
 from cobre.cli import app
+from tests.cli.test_help import ALL
 from tests.doc_pages import DOCS, PAGES, ROOT, as_a_clone, blocks, run_session
 
 USAGE_ERROR = typer.BadParameter.__base__
@@ -128,20 +129,38 @@ def test_a_job_script_is_one_that_a_shell_can_read(script):
     subprocess.run(["bash", "-n"], input=script, text=True, timeout=10, check=True)
 
 
+def _prose(page):
+    """A page without its blocks."""
+    return re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+#: What follows the word cobre, up to where a shell or a sentence goes on.
+USE = rf"(?:^|[\s('])cobre ((?:{'|'.join({words[0] for words in ALL})})\b[^|;&>#)'`]*)"
+
+
 def _uses(page):
     """What a page says after the word cobre, in blocks and in code marks: the words of each command."""
-    text = re.sub(r"\\\n\s*", "", page.read_text())
-    lines = [
-        line
-        for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-        for line in block.splitlines()
-    ]
-    lines += re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
-    for line in lines:
-        for words in re.findall(
-            r"(?:^|[\s('])cobre ((?:run|validate|launch|comm|version)\b[^|;&>#)'`]*)", line
-        ):
-            yield [word.strip('"') for word in words.split() if not re.fullmatch(r"\$\w+|\\", word)]
+    shown = re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    lines = re.sub(r"\\\n\s*", "", "\n".join(shown)).splitlines()
+    for line in lines + re.findall(r"`([^`\n]+)`", _prose(page)):
+        for words in re.findall(USE, line):
+            yield [word.strip('"') for word in words.split() if not re.fullmatch(r"\$\w+", word)]
+
+
+#: Options of other programs that pages name.
+OTHERS = {
+    "container engines": {"--abort-on-container-failure", "--memory", "--cap-add", "--ipc"},
+    "and their limits": {"--cpuset-cpus", "--cpus"},
+    "SLURM": {"--cpus-per-task", "--cpu-bind"},
+    "MPI": {"--with-pmi", "--allow-run-as-root", "--oversubscribe", "--bind-to"},
+    "our benchmarks": {"--calibrate", "--topology"},
+}
+
+
+def test_an_option_that_is_named_alone_exists():
+    text = "".join(map(_prose, PAGES))
+    known = {name for found in ALL.values() for option in found.params for name in option.opts}
+    assert set(re.findall(r"`(--[\w-]+)", text)) - known == set.union(*OTHERS.values())
 
 
 def _parse(words):
