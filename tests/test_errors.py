@@ -31,6 +31,8 @@ EXAMPLES = [
         ],
         "my_case",
     ),
+    errors.InvalidChoice("hydro", "Lakes", ["Lake", "River", "Sea"]),
+    errors.MissingExtra("figures", "report"),
 ]
 
 #: The same error in its other forms.
@@ -57,8 +59,9 @@ def test_the_examples_are_all_there_are():
     families = (errors.CommError, errors.BackendError, errors.ValidationError, errors.SolverError)
     families += (errors.IOError,)
     leaves = {leaf for family in families for leaf in family.__subclasses__()}
-    assert leaves | {errors.WorkerError} == {type(example) for example in EXAMPLES}
-    assert set(errors.CobreError.__subclasses__()) == {*families, errors.WorkerError}
+    alone = {errors.WorkerError, errors.MissingExtra}
+    assert leaves | alone == {type(example) for example in EXAMPLES}
+    assert set(errors.CobreError.__subclasses__()) == {*families, *alone}
 
 
 def test_an_error_has_a_kind_for_programs():
@@ -104,6 +107,8 @@ def test_the_words_say_what_happened_and_what_to_do():
         "  system/buses.json\n"
         "    - bus 3, buses[0].id: is odd\n"
         "    - there are no buses",
+        "'Lakes' is no hydro; did you mean Lake?",
+        "figures need more than cobre alone: pip install 'cobre[report]'",
         "rank 1 was killed by SIGKILL (signal 9)",
         "rank 1 was killed by signal 60",
         "rank 0 raised InvalidRoot: broadcast: root 5 is not a rank; this communicator has ranks 0 to 1",

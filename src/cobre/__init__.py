@@ -73,7 +73,7 @@ __all__ = [
 
 
 #: Packages that are imported when they are first used.
-_ROOMS = ("case", "comm", "hydrothermal", "lp", "results", "sddp", "stochastic", "study", "system")
+_ROOMS = ("case", "comm", "hydrothermal", "lp", "report", "results", "sddp", "stochastic", "study", "system")
 
 
 def __getattr__(name: str) -> Any:

@@ -14,9 +14,11 @@ CobreError
 │   ├── InitializationFailed   it was configured, and could not start
 │   └── MissingConfiguration   a setting is absent or malformed
 ├── WorkerError                a rank that was started here failed
+├── MissingExtra               what an optional part of the package needs is not installed
 ├── ValidationError            what was given cannot be used
 │   ├── InvalidProblem         a multistage problem is not well formed; lists all that was found
-│   └── CaseError              a case folder cannot be used; lists all that was found
+│   ├── CaseError              a case folder cannot be used; lists all that was found
+│   └── InvalidChoice          no plant, bus, stage or figure is called so; lists those that come near
 ├── SolverError                solving went wrong
 │   ├── SolveError             a linear programme has no solution, or the solver found none
 │   └── BoundError             a cut or a bound is beyond what can be
@@ -51,10 +53,12 @@ __all__ = [
     "InitializationFailed",
     "InvalidBackend",
     "InvalidBufferSize",
+    "InvalidChoice",
     "InvalidCommunicator",
     "InvalidProblem",
     "InvalidRoot",
     "MissingConfiguration",
+    "MissingExtra",
     "OutputError",
     "PolicyFileError",
     "ResultsError",
@@ -268,6 +272,18 @@ class WorkerError(CobreError):
         return f"rank {self.rank} raised {type(self.inner).__name__}: {self.inner}"
 
 
+class MissingExtra(CobreError):
+    """An optional part of the package is asked for: ``what`` needs the ``extra``, which is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(what, extra)
+        self.what = what
+        self.extra = extra
+
+    def __str__(self) -> str:
+        return f"{self.what} need more than cobre alone: pip install 'cobre[{self.extra}]'"
+
+
 class ValidationError(CobreError):
     """What was given cannot be used."""
 
@@ -475,6 +491,26 @@ class CaseError(ValidationError):
             indent = "    " if file else "  "
             lines += [f"{indent}- {finding}" for finding in self.findings if finding.file == file]
         return "\n".join(lines)
+
+
+class InvalidChoice(ValidationError):
+    """``given`` is no ``what`` that there is; ``known`` are all of them."""
+
+    def __init__(self, what: str, given: str, known: Sequence[str]) -> None:
+        super().__init__(what, given, tuple(known))
+        self.what = what
+        self.given = given
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        import difflib  # noqa: PLC0415  every rank imports this file, and none asks for names
+
+        near = difflib.get_close_matches(self.given.lower(), [name.lower() for name in self.known], 5, 0.5)
+        meant = [name for name in self.known if name.lower() in near]
+        if meant:
+            return f"{self.given!r} is no {self.what}; did you mean {' or '.join(meant)}?"
+        few = ", ".join(self.known[:8]) + (", ..." if len(self.known) > 8 else "")
+        return f"{self.given!r} is no {self.what}; there are: {few or 'none'}"
 
 
 class OutputError(IOError):

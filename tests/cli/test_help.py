@@ -8,7 +8,7 @@ import typer.main
 
 from cobre.cli import COMMANDS, app
 
-HEAVY = ["numpy", "pyarrow", "highspy", "altair", "pydantic", "cobre.comm", "cobre.sddp", "rich.table"]
+HEAVY = ["numpy", "pyarrow", "highspy", "altair", "cobre.comm", "cobre.sddp"]
 
 
 def _below(group, path):
@@ -46,7 +46,8 @@ def test_the_list_of_commands_is_in_groups_one_line_each():
     lines = help_of()
     for heading, commands in COMMANDS.items():
         at = lines.index(heading)
-        assert [line.split()[0] for line in lines[at + 1 : at + 1 + len(commands)]] == list(commands)
+        end = lines.index("", at)
+        assert [line.split()[0] for line in lines[at + 1 : end]] == list(commands)
 
 
 @pytest.mark.parametrize("name", [name for commands in COMMANDS.values() for name in commands])

@@ -75,6 +75,13 @@ def test_entities_are_listed_by_kind_and_id(dictionaries):
     ]
 
 
+def test_stages_have_their_days(dictionaries):
+    with (dictionaries / "stages.csv").open() as file:
+        header, first, *_ = csv.reader(file)
+    assert header == ["stage_id", "start_date", "end_date", "season_id"]
+    assert first == ["0", "2024-01-01", "2024-02-01", "0"]
+
+
 def test_every_column_is_explained(dictionaries):
     with (dictionaries / "variables.csv").open() as file:
         rows = list(csv.DictReader(file))

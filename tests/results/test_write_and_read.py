@@ -16,7 +16,8 @@ LAYOUT = """
 training/_manifest.json training/metadata.json training/convergence.parquet training/timing/iterations.parquet
 training/timing/mpi_ranks.parquet training/solver/iterations.parquet training/dictionaries/codes.json
 training/dictionaries/entities.csv training/dictionaries/variables.csv training/dictionaries/bounds.parquet
-training/dictionaries/state_dictionary.json policy/policy.cobre simulation/_manifest.json
+training/dictionaries/stages.csv training/dictionaries/state_dictionary.json policy/policy.cobre
+simulation/_manifest.json
 """
 
 

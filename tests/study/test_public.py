@@ -89,6 +89,8 @@ def test_simulation_writes_tables(case, trained, tmp_path):
     ]
     plain = sddp.simulate(Study.of(case).problem, trained.policy, 7, seed=case.scenarios.seed)
     np.testing.assert_array_equal(result.totals, plain.totals)
+    assert "lake" in (tmp_path / "training" / "dictionaries" / "entities.csv").read_text()
+    assert cobre.simulate(case, trained.policy, output=tmp_path).scenarios == 5  # again, to the same folder
 
 
 def test_a_simulation_that_ends_badly_says_so(case, trained, tmp_path):

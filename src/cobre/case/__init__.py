@@ -2,27 +2,39 @@
 
 `load` reads a folder and resolves it: penalties of a stage count before those of an entity, and those
 before the ones of all; bounds may differ by stage; what is not in service has no capacity. Everything that
-is wrong is found at once, and raised as one `cobre.errors.CaseError`. `schemas` has JSON Schemas for editors.
+is wrong is found at once, and raised as one `cobre.errors.CaseError`. `schemas` has JSON Schemas for editors,
+`create` makes a folder to begin with.
 """
 
-from cobre.case._case import Case, load, schemas
+from cobre.case._case import Case, load
 from cobre.case._config import Config
 from cobre.case._noise import Correlation, CorrelationGroup, External, History, NoiseEntity, Scenarios
+from cobre.case._schemas import schemas, write_schemas
+from cobre.case._summary import BusSummary, CaseSummary, HydroSummary, summary
+from cobre.case._templates import Template, create, templates
 from cobre.case._windows import Window
 from cobre.errors import CaseError, Finding
 
 __all__ = [
+    "BusSummary",
     "Case",
     "CaseError",
+    "CaseSummary",
     "Config",
     "Correlation",
     "CorrelationGroup",
     "External",
     "Finding",
     "History",
+    "HydroSummary",
     "NoiseEntity",
     "Scenarios",
+    "Template",
     "Window",
+    "create",
     "load",
     "schemas",
+    "summary",
+    "templates",
+    "write_schemas",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cobre._html import card
 from cobre.case import (
     _boundary,
     _dimensions,
@@ -20,7 +21,6 @@ from cobre.case import (
 from cobre.case._config import Config
 from cobre.case._documents import merged
 from cobre.case._inflows import Inflows
-from cobre.case._layout import DOCUMENTS
 from cobre.case._noise import Scenarios, check_external, resolve_scenarios
 from cobre.case._raw import Raw, read
 from cobre.case._report import Report
@@ -55,6 +55,20 @@ class Case:
         kinds = ("buses", "lines", "hydros", "thermals")
         counts = ", ".join(f"{len(getattr(self, kind))} {kind}" for kind in kinds)
         return f"Case({str(self.folder)!r}, {self.stages} stages, {counts})"
+
+    def _repr_html_(self) -> str:
+        stages, system = self.system.stages, self.system
+        names = {"hydros": "hydros", "thermals": "thermals", "buses": "buses", "lines": "lines"}
+        names |= {"sources": "non-controllable", "pumping": "pumping stations", "contracts": "contracts"}
+        counts = {label: len(getattr(system, name)) for name, label in names.items()}
+        facts: dict[str, object] = {
+            "folder": self.folder,
+            "stages": f"{len(stages)}, from {stages[0].start} to {stages[-1].end}",
+            **{label: count for label, count in counts.items() if count},
+            "forward passes": self.config.training.forward_passes,
+            "warnings": len(self.warnings),
+        }
+        return card("Case", facts)
 
     @property
     def stages(self) -> int:
@@ -135,8 +149,3 @@ def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report:
     _meaning.check(raw, timeline, report)
     _meaning_in_time.check(raw, report)
     _unsupported.check(raw, report)
-
-
-def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schemas of all JSON files of a case, by the names of the files."""
-    return {file: model.model_json_schema(by_alias=True) for file, model in DOCUMENTS.items()}

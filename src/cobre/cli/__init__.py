@@ -14,14 +14,21 @@ from cobre.errors import CobreError
 #: imported when it is asked for. The line is how its help begins.
 COMMANDS = {
     "A study": {
+        "init": "Make a case folder from a template.",
         "validate": "Check a case folder without solving anything.",
         "run": "Train a policy for a case and simulate it.",
+        "summary": "Say in a few numbers what a case is, or what a run has found.",
+        "report": "One page with everything about a result, for a browser.",
+        "plot": "Draw a figure of a run, and write it to a file.",
+        "compare": "Say what differs between two results.",
     },
     "Processes": {
         "launch": "Run a command as the ranks of a group on this machine.",
-        "comm": "The communication layer: what there is, does it work, how fast is it.",
+        "comm": "What can communicate here, whether it works, and how fast.",
     },
     "This installation": {
+        "completion": "Print the script that makes Tab complete cobre's commands.",
+        "schema": "JSON Schemas of the case files, for editors.",
         "version": "What is installed here: versions, solver, machine, backends.",
     },
 }

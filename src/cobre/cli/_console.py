@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 Color = Literal["auto", "always", "never"]
 COLOR_HELP = "Colours: auto is in a terminal, or as NO_COLOR and FORCE_COLOR say."
 ColorOption = Annotated[Color, typer.Option(help=COLOR_HELP)]
+FormatOption = Annotated[
+    Literal["human", "json"], typer.Option("-f", "--output-format", help="For people, or for programs.")
+]
 
 
 def stdout(color: Color = "auto", *, watched: bool = True) -> Console:

@@ -33,7 +33,7 @@ def show(command: Any, ctx: Any) -> None:
     for title, rows in sections.items():
         console.print(Text(f"\n{title}", "bold"))
         for name, meaning in rows:
-            console.print(_row(name, meaning, indent, console.width))
+            console.print(row(name, meaning, indent, console.width))
 
 
 def paragraphs(text: str) -> list[str]:
@@ -63,14 +63,17 @@ def _sections(command: Any, ctx: Any) -> dict[str, Rows]:
         below = command.get_command(ctx, name)
         heading = getattr(below, "rich_help_panel", None) or "Commands"
         sections.setdefault(heading, []).append((name, paragraphs(below.short_help or below.help or "")[0]))
+    heading = ""
     for param in shown:
         if param not in arguments:
-            heading = getattr(param, "rich_help_panel", None) or "Options"
+            own = getattr(param, "rich_help_panel", None) or "Options"
+            heading = heading if heading and param.name == "help" else own  # --help needs none of its own
             sections.setdefault(heading, []).append((_option(param), _meaning(param)))
     return {title: rows for title, rows in sections.items() if rows}
 
 
-def _row(name: str, meaning: str, indent: int, width: int) -> Any:
+def row(name: str, meaning: str, indent: int, width: int) -> Any:
+    """A name, and what it means beside it, or below it if the name is too long for that."""
     from rich.text import Text  # noqa: PLC0415
 
     room = " " * indent
@@ -85,7 +88,7 @@ def _is_argument(param: Any) -> bool:
 
 
 def _argument(param: Any) -> str:
-    name = (param.metavar or param.name.upper()) + ("..." if param.nargs == -1 else "")
+    name = _value(param) + ("..." if param.nargs == -1 else "")
     return name if param.required else f"[{name}]"
 
 
@@ -93,12 +96,14 @@ def _option(param: Any) -> str:
     names = ", ".join([*sorted(param.opts, key=len), *param.secondary_opts])
     if param.is_flag:
         return names
-    return f"{names} {param.metavar or '|'.join(_choices(param)) or param.name.upper()}"
+    return f"{names} {_value(param)}"
 
 
-def _choices(param: Any) -> list[str]:
+def _value(param: Any) -> str:
+    """What stands for a value: its own word, the words it may be, or its name."""
     kind = getattr(param, "type_descriptor", None) or param.type
-    return [str(choice) for choice in getattr(kind, "choices", None) or ()]
+    choices = "|".join(str(choice) for choice in getattr(kind, "choices", None) or ())
+    return str(param.metavar or choices or param.name.upper())
 
 
 def _meaning(param: Any) -> str:

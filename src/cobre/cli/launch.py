@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cobre.cli._complete import backend_names
 from cobre.cli._group import Command
 
 app = typer.Typer(add_completion=False)
@@ -15,8 +16,13 @@ app = typer.Typer(add_completion=False)
 @app.command(cls=Command, context_settings={"allow_interspersed_args": False})
 def launch(  # noqa: PLR0913, PLR0917  the options of a command
     command: Annotated[list[str], typer.Argument(help="The program that each rank runs, and its arguments.")],
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks.", show_default=False)],
-    backend: Annotated[str, typer.Option(help="The backend that they use; see cobre comm info.")] = "shm",
+    ranks: Annotated[
+        int, typer.Option("-n", "--ranks", metavar="N", min=1, help="How many ranks.", show_default=False)
+    ],
+    backend: Annotated[
+        str,
+        typer.Option(help="The backend that they use; see cobre comm info.", autocompletion=backend_names),
+    ] = "shm",
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0, help="End all ranks after that time.")
     ] = None,

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from cobre.cli._complete import backend_names, case_folders
 from cobre.cli._console import COLOR_HELP, Color
 from cobre.cli._ending import rank_here, resumable
 from cobre.cli._telling import Format, Teller, teller
@@ -18,19 +19,33 @@ WORK, OUTPUT = "Work", "Output"
 
 
 def run(  # noqa: PLR0913, PLR0917  the options of a command
-    case: Annotated[Path, typer.Argument(help="The case folder, which holds config.json.")],
+    case: Annotated[
+        Path, typer.Argument(help="The case folder, which holds config.json.", autocompletion=case_folders)
+    ],
     workers: Annotated[
         int,
         typer.Option(
-            "-w", "--workers", min=1, help="Processes to start; 1 starts none.", rich_help_panel=WORK
+            "-w",
+            "--workers",
+            metavar="N",
+            min=1,
+            help="Processes to start; 1 starts none.",
+            rich_help_panel=WORK,
         ),
     ] = 1,
     backend: Annotated[
         str,
-        typer.Option(help="How they communicate: auto, shm, tcp; see cobre comm info.", rich_help_panel=WORK),
+        typer.Option(
+            help="How they communicate: auto, shm, tcp; see cobre comm info.",
+            rich_help_panel=WORK,
+            autocompletion=backend_names,
+        ),
     ] = "auto",
     threads: Annotated[
-        int, typer.Option("-t", "--threads", min=1, help="Threads of each of them.", rich_help_panel=WORK)
+        int,
+        typer.Option(
+            "-t", "--threads", metavar="N", min=1, help="Threads of each of them.", rich_help_panel=WORK
+        ),
     ] = 1,
     resume: Annotated[
         bool,
@@ -41,7 +56,11 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="Where to write; CASE/output unless given.", rich_help_panel=OUTPUT
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Where to write; CASE/output unless given.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     output_format: Annotated[

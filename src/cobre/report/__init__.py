@@ -1,1 +1,58 @@
-"""Tables and figures of what a run left on disk: a page to read, pictures, charts in notebooks."""
+"""Figures of what a run left on disk, for pages, files and notebooks.
+
+```python
+chart = cobre.report.draw("output", "storage", hydro="Lake")
+cobre.report.save(chart, "lake.png")
+```
+"""
+
+from cobre.report._changes import Change
+from cobre.report._compare import BoundsComparison, Comparison, compare
+from cobre.report._compare_policies import NodeComparison, PolicyComparison
+from cobre.report._compare_simulations import CostsComparison, MeanDifference
+from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec, svg
+from cobre.report._figure import Figure
+from cobre.report._page import html, write
+from cobre.report._reading import reading
+from cobre.report._source import Source
+from cobre.report._summary import (
+    DeficitSummary,
+    SimulationSummary,
+    StorageSummary,
+    Summary,
+    TrainingSummary,
+    WorkerLoad,
+    summary,
+)
+
+__all__ = [
+    "FIGURES",
+    "BoundsComparison",
+    "Change",
+    "Comparison",
+    "CostsComparison",
+    "DeficitSummary",
+    "Figure",
+    "MeanDifference",
+    "NodeComparison",
+    "PolicyComparison",
+    "SimulationSummary",
+    "Source",
+    "StorageSummary",
+    "Summary",
+    "TrainingSummary",
+    "WorkerLoad",
+    "available",
+    "caption",
+    "compare",
+    "draw",
+    "figure",
+    "html",
+    "reading",
+    "rows",
+    "save",
+    "spec",
+    "summary",
+    "svg",
+    "write",
+]

@@ -74,6 +74,12 @@ def entities(system: System) -> bytes:
     return _csv(("entity_type_code", "entity_id", "name", "bus_id", "system_id"), rows)
 
 
+def stages(system: System) -> bytes:
+    """The file ``stages.csv``, by which the numbers of stages become dates."""
+    rows = [(number, stage.start, stage.end, stage.season) for number, stage in enumerate(system.stages)]
+    return _csv(("stage_id", "start_date", "end_date", "season_id"), rows)
+
+
 def variables() -> bytes:
     """The file ``variables.csv``."""
     rows = [

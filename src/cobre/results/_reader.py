@@ -13,6 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.dataset as ds  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from cobre._html import card
 from cobre.errors import ResultsError
 from cobre.results._columns import schema_of
 from cobre.results._files import MANIFEST
@@ -39,6 +40,18 @@ class Results:
     manifest: dict[str, Any]
     metadata: dict[str, Any]
     simulation_manifest: dict[str, Any] | None
+
+    def _repr_html_(self) -> str:
+        trained, simulated = self.manifest, self.simulation_manifest
+        facts: dict[str, object] = {"folder": self.folder}
+        if trained:
+            bound = trained["convergence"]["final_lower_bound"]
+            facts |= {"training": trained["status"], "iterations": trained["iterations"]["completed"]}
+            facts |= {} if bound is None else {"lower bound": f"{bound:,.2f}"}
+        if simulated:
+            facts |= {"simulation": simulated["status"], "scenarios": simulated["scenarios"]["completed"]}
+            facts |= {"tables": ", ".join(self.tables)}
+        return card("Results", facts)
 
     @property
     def convergence(self) -> pa.Table:
@@ -139,8 +152,9 @@ def read(folder: str | os.PathLike[str], *, partial: bool = False) -> Results:
     """
     place = Path(folder)
     trained, simulated = (place / part / MANIFEST for part in ("training", "simulation"))
-    if not (trained.exists() or simulated.exists()):
-        raise ResultsError(str(folder), "missing", "there is no training/_manifest.json; check the path")
+    if not _is_result(place):
+        what = "training/_manifest.json" if place.exists() else "such folder"
+        raise ResultsError(str(folder), "missing", f"there is no {what}; {_guess(place)}")
     manifests = {path: _json(path) for path in (trained, simulated) if path.exists()}
     if not partial:
         for path, manifest in manifests.items():
@@ -149,6 +163,19 @@ def read(folder: str | os.PathLike[str], *, partial: bool = False) -> Results:
     needed = trained in manifests and not partial
     metadata = _json(about) if needed or about.exists() else {}
     return Results(place, manifests.get(trained, {}), metadata, manifests.get(simulated))
+
+
+def _guess(place: Path) -> str:
+    """Where the results may be that were meant: in a folder of this one, or around it."""
+    near = [place / "output", *place.absolute().parents[:2], *sorted(place.glob("*/"))]
+    found = next((path for path in near if _is_result(path)), None)
+    if found is not None:
+        return f"did you mean {found}?"
+    return "check the path"
+
+
+def _is_result(place: Path) -> bool:
+    return any((place / part / MANIFEST).exists() for part in ("training", "simulation"))
 
 
 def _require_end(path: Path, manifest: dict[str, Any]) -> None:

@@ -113,11 +113,24 @@ class Writer:
 
     # Simulation
 
-    def begin_simulation(self, scenarios: int, topology: Topology = Topology()) -> None:  # noqa: B008  frozen
-        """Say that a simulation is under way; remove an earlier one."""
+    def begin_simulation(
+        self,
+        scenarios: int,
+        topology: Topology = Topology(),  # noqa: B008  frozen
+        run: Run | None = None,
+    ) -> None:
+        """Say that a simulation is under way; remove an earlier one.
+
+        Args:
+            scenarios: how many there will be.
+            topology: who computes.
+            run: what is simulated, for dictionaries; a training has written its own.
+        """
         self._claim()
         self._write_manifest("simulation", manifests.simulation_manifest(scenarios, topology))
         self._remove_scenarios()
+        if run is not None and not (self._training / MANIFEST).exists():
+            self._write_dictionaries(run)
 
     def scenarios(self, tables: Mapping[str, pa.Table]) -> None:
         """Write some scenarios, whole ones.
@@ -202,6 +215,7 @@ class Writer:
             place / "codes.json", {"version": "1.0", "generated_at": manifests.now(), **dictionaries.CODES}
         )
         write_bytes(place / "entities.csv", dictionaries.entities(run.system))
+        write_bytes(place / "stages.csv", dictionaries.stages(run.system))
         write_bytes(place / "variables.csv", dictionaries.variables())
         write_table(place / "bounds.parquet", dictionaries.bounds(run.system), self._compression)
         write_json(place / "state_dictionary.json", dictionaries.states(run.states))

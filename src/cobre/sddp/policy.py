@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from cobre._html import card
 from cobre.errors import PolicyFileError
 from cobre.lp._program import Floats, Ints
 from cobre.lp._solver import HIGHS_VERSION, heights
@@ -74,6 +75,19 @@ class Policy:
     bound: float
     value_bounds: Mapping[str, float]
     records: Mapping[str, NodeRecord] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        cuts = sum(len(record.cuts) for record in self.records.values())
+        active = sum(len(record.active) for record in self.records.values())
+        few = ", ".join(self.states[:6]) + (", ..." if len(self.states) > 6 else "")
+        facts = {
+            "bound": f"{self.bound:,.10g}",
+            "iterations": f"{self.iterations:,}",
+            "nodes": f"{len(self.nodes):,}",
+            "states": f"{len(self.states):,}: {few}",
+            "cuts": f"{cuts:,}, of which {active:,} in use",
+        }
+        return card("Policy", facts)
 
     @property
     def nodes(self) -> tuple[str, ...]:

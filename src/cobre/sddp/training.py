@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from cobre._html import card
 from cobre.comm import BackendCommunicator, Topology
 from cobre.errors import InvalidProblem, PolicyFileError
 from cobre.lp._program import Floats
@@ -71,6 +72,18 @@ class TrainingResult:
     statistics: Statistics
     topology: Topology
     warnings: tuple[GuardTripped, ...] = ()
+
+    def _repr_html_(self) -> str:
+        last = self.estimates[-1]
+        facts = {
+            "bound": f"{self.bound:,.10g}",
+            "mean of the last trajectories": f"{last.mean:,.10g} ({last.count})",
+            "iterations": f"{self.iterations:,} in {self.seconds:,.1f} s",
+            "cuts in use": f"{self.log[-1].cuts_active:,}",
+            "stopped because": self.reason,
+            "ranks": self.topology.size,
+        }
+        return card("Training", facts)
 
     @property
     def bound(self) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cobre import errors, results
+from cobre._html import card, table
 from cobre.case import Case, load
 from cobre.comm import choose, create_communicator
 from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem
@@ -64,6 +65,15 @@ class ValidationResult:
         """How many of the five layers are without errors: files, fields, references, dimensions, meaning."""
         kinds = {finding.kind for finding in self.errors}
         return next((i for i, layer in enumerate(LAYERS) if kinds & set(layer)), len(LAYERS))
+
+    def _repr_html_(self) -> str:
+        verdict = "The case can be used" if self.valid else "The case cannot be used as it stands"
+        found = [("error", finding) for finding in self.errors]
+        found += [("warning", finding) for finding in self.warnings]
+        if not found:
+            return card(verdict, {"errors": 0, "warnings": 0})
+        rows = [(kind, one.file, one.entity, one.field, one.message, one.suggestion) for kind, one in found]
+        return table(verdict, ("", "file", "entity", "field", "what is wrong", "what to do"), rows)
 
 
 def validate(path: StrPath) -> ValidationResult:

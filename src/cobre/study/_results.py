@@ -7,15 +7,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre import sddp
+from cobre._html import card
 from cobre.lp._program import Floats
 from cobre.results import TrainingLog
 from cobre.sddp import Estimate, Event, IterationFinished, Policy, SimulationProgress, SimulationStopping
 from cobre.sddp.stopping import StoppingRule
+from cobre.study._pictures import Choice, drawn, svg_of
+
+if TYPE_CHECKING:
+    from altair import LayerChart
 
 
 @dataclass(frozen=True)
@@ -151,6 +156,32 @@ class TrainingResult:
         """One row per iteration: bounds, gap, cuts and times."""
         return training_log(self.engine.log).tables["convergence"]
 
+    def plot(self, name: str = "convergence", **look: Choice) -> LayerChart:
+        """Draw a figure of it: ``"convergence"`` or ``"timeline"``; the others need a folder, as `run` has.
+
+        Args:
+            name: of the figure.
+            look: as for `cobre.report.draw`: ``theme``, ``width``, ``height``.
+
+        Raises:
+            ResultsError: the figure shows what training alone does not have.
+            MissingExtra: ``pip install 'cobre[report]'`` is what it takes.
+        """
+        return drawn(training_log(self.engine.log).tables, name, look)
+
+    def _repr_html_(self) -> str:
+        last, gap = self.engine.estimates[-1], self.final_gap
+        facts = {
+            "lower bound": f"{self.final_lower_bound:,.2f}",
+            "mean of the last forward passes": f"{last.mean:,.2f} ({last.count} trajectories)",
+            "gap between them": "–" if gap is None else f"{gap:.2%}",  # noqa: RUF001
+            "iterations": f"{self.iterations:,} in {self.engine.seconds:,.1f} s",
+            "cuts": f"{self.total_cuts:,}",
+            "stopped by": self.termination_reason,
+            "ranks": self.engine.topology.size,
+        }
+        return card("Training", facts, svg_of(training_log(self.engine.log).tables, "convergence"))
+
     @property
     def workers(self) -> list[WorkerInfo] | None:
         """The ranks that took part, in this session; None if there was one."""
@@ -214,6 +245,30 @@ class SimulationResult:
     def wall_time_ms(self) -> int:
         """What it took."""
         return _ms(self.seconds)
+
+    def plot(self, name: str = "costs", **look: Choice) -> LayerChart:
+        """Draw a figure of it: ``"costs"``, ``"storage"``, ``"generation"``, ``"prices"``, ...
+
+        Args:
+            name: of the figure.
+            look: as for `cobre.report.draw`: ``hydro``, ``bus``, ``stage``, ``theme``, ``width``, ``height``.
+
+        Raises:
+            InvalidChoice: nothing is called so.
+            ResultsError: the folder has not what the figure shows.
+            MissingExtra: ``pip install 'cobre[report]'`` is what it takes.
+        """
+        return drawn(self.output_directory, name, look)
+
+    def _repr_html_(self) -> str:
+        half = self.estimate.half_width()
+        facts = {
+            "mean cost": f"{self.mean_cost:,.2f}" + (f" ± {half:,.2f}" if math.isfinite(half) else ""),
+            "standard deviation": f"{self.std_cost:,.2f}",
+            "scenarios": f"{self.scenarios:,} in {self.seconds:,.1f} s",
+            "written to": self.output_directory,
+        }
+        return card("Simulation", facts, svg_of(self.output_directory, "costs"))
 
     @property
     def output_files(self) -> list[str]:

@@ -9,8 +9,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cobre import results
+from cobre._html import card
 from cobre.case import Case
 from cobre.comm import BackendCommunicator
 from cobre.comm._launch import require_startable
@@ -29,8 +31,12 @@ from cobre.sddp import (
     Visit,
 )
 from cobre.sddp._checkpoint import require_the_same, saved_log
+from cobre.study._pictures import Choice, drawn
 from cobre.study._results import SimulationResult, TrainingResult, training_log
 from cobre.study._study import Study
+
+if TYPE_CHECKING:
+    from altair import LayerChart
 
 #: The rules that end a training because there is no more to be had, and not because of a limit.
 CONVERGED = (BoundStalling, SimulationStopping)
@@ -127,6 +133,40 @@ class RunResult:
     training: TrainingResult | None
     simulation: SimulationResult | None
 
+    def report(self, path: str | Path | None = None, *, title: str | None = None) -> Path:
+        """Write a page about the run: one file, which any browser opens without a network.
+
+        Args:
+            path: where; ``report.html`` in the output folder unless given.
+            title: above it; the name of the case unless given.
+
+        Raises:
+            ResultsError: the folder is no result any more.
+            OutputError: the page cannot be written.
+            MissingExtra: what draws is not installed: ``pip install 'cobre[report]'``.
+        """
+        from cobre.report import write  # noqa: PLC0415  it imports what only some have installed
+
+        return write(self.output_directory, path, title=title)
+
+    def plot(self, name: str = "convergence", **look: Choice) -> LayerChart:
+        """Draw any figure of it: see `cobre.report.draw`.
+
+        Args:
+            name: of the figure.
+            look: as for `cobre.report.draw`: ``hydro``, ``bus``, ``stage``, ``theme``, ``width``, ``height``.
+
+        Raises:
+            InvalidChoice: nothing is called so.
+            ResultsError: the folder has not what the figure shows.
+            MissingExtra: ``pip install 'cobre[report]'`` is what it takes.
+        """
+        return drawn(self.output_directory, name, look)
+
+    def _repr_html_(self) -> str:
+        parts = [part._repr_html_() for part in (self.training, self.simulation) if part is not None]
+        return "".join(parts) or card("Run", {"written to": self.output_directory})
+
 
 @dataclass(frozen=True, eq=False)
 class TableRecorder:
@@ -201,7 +241,7 @@ class Runner:
     def _simulate(self, policy: Policy) -> SimulationResult:
         study, writer, write = self._study, self._writer, self._study.case.config.exports.simulation
         if self._where.speaks and write:
-            writer.begin_simulation(study.scenarios, self._where.topology)
+            writer.begin_simulation(study.scenarios, self._where.topology, self._described())
         self._meet()
         begun = time.monotonic()
         recorder = TableRecorder(writer, study) if write else _forget

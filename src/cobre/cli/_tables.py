@@ -1,0 +1,82 @@
+"""How numbers are laid out for people."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+#: A cell: words, a number, or nothing.
+Cell = str | float | None
+Rows = list[tuple[Cell, ...]]
+
+
+def heading(console: Console, words: str, verdict: str = "", style: str = "") -> None:
+    """What it is about, and how it is."""
+    console.print(Text.assemble((words, "bold"), (f"  {verdict}" if verdict else "", style)), soft_wrap=True)
+
+
+def facts(console: Console, entries: Mapping[str, str]) -> None:
+    """Names with what there is to say of each beside them."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, words in entries.items():
+        grid.add_row(name, Text(words))
+    console.print(Padding(grid, (0, 0, 0, 2)))
+
+
+def table(console: Console, title: str, columns: Sequence[str], rows: Rows, *, total: bool = False) -> None:
+    """Rows under a title: the first column is a name, the others are numbers; the last row may be a total."""
+    console.print(Text(f"\n{title}", "bold"))
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    for place, name in enumerate(columns):
+        grid.add_column(name, justify="right" if place else "left", overflow="fold", no_wrap=place > 0)
+    for place, row in enumerate(rows):
+        last = total and place == len(rows) - 1
+        grid.add_row(*(_cell(cell) for cell in row), style="bold" if last else None)
+    console.print(grid)
+
+
+def _cell(cell: Cell) -> Text:
+    return Text(cell if isinstance(cell, str) else "" if cell is None else number(cell))
+
+
+def number(value: float) -> str:
+    """A quantity as people read it: whole if it is large, to three digits if not.
+
+    >>> [number(value) for value in (0, 0.01234, 12.345, 1234.5, 16341184655.3, -0.5)]
+    ['0', '0.0123', '12.3', '1,234', '16,341,184,655', '-0.5']
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def percent(share: float | None, sign: Literal["", "+"] = "") -> str:
+    """A share in percent, to two digits, or whole; nothing if there is none.
+
+    >>> percent(0.00123), percent(0.5), percent(450.0, "+"), percent(-0.1, "+")
+    ('0.12 %', '50 %', '+45,000 %', '-10 %')
+    """
+    if share is None:
+        return ""
+    value = 100 * share
+    return f"{value:{sign},.0f} %" if abs(value) >= 10 else f"{value:{sign}.2g} %"
+
+
+def more(console: Console, total: int, limit: int | None) -> None:
+    """Say that there are more rows than are shown."""
+    if limit is not None and total > limit:
+        console.print(Text(f"… and {total - limit} more; --all shows them", "dim"))
+
+
+def next_steps(console: Console, *commands: Sequence[str]) -> None:
+    """What to run next."""
+    console.print("\nnext:")
+    for command in commands:
+        console.print(Text(f"  {shlex.join(['cobre', *command])}", "bold"), soft_wrap=True)

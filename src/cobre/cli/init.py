@@ -1,0 +1,89 @@
+"""``cobre init``: a case folder to begin with."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cobre.cli import _console
+from cobre.cli._complete import template_names
+from cobre.cli._console import Color, ColorOption
+from cobre.cli._help import WIDEST, row
+
+
+def init(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="The folder to make; it must be new, or empty.")
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "--template",
+            "-t",
+            metavar="NAME",
+            help="What to copy; one-reservoir unless given.",
+            autocompletion=template_names,
+        ),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", "-l", help="List the templates, and make nothing.")
+    ] = False,
+    color: ColorOption = "auto",
+) -> None:
+    """Make a case folder from a template.
+
+    Example: cobre init my_case --template cascade
+
+    The folder is made whole or not at all, and nothing is overwritten. Exits with 0 if it was made, 2 if
+    there is no such template, 3 if the folder is there and not empty, or cannot be made.
+    """
+    from cobre.case._templates import DEFAULT, create  # noqa: PLC0415  it imports what takes long
+    from cobre.errors import ValidationError  # noqa: PLC0415
+
+    if list_:
+        _list(color)
+        return
+    if folder is None:
+        raise typer.BadParameter("say where: cobre init my_case", param_hint="DIR")
+    try:
+        made = create(template or DEFAULT, folder)
+    except ValidationError as error:
+        raise typer.BadParameter(str(error), param_hint="--template") from error
+    _tell(folder, template or DEFAULT, made, color, chosen=template is not None)
+
+
+def _list(color: Color) -> None:
+
+    from cobre.case import templates  # noqa: PLC0415
+
+    console = _console.stdout(color)
+    for template in templates().values():
+        sizes = ", ".join(
+            f"{number} {name if number > 1 else name[:-1].removesuffix('e')}"
+            for name, number in vars(template).items()
+            if isinstance(number, int)
+        )
+        console.print(f"[cyan]{template.name}[/cyan]: {sizes}\n  {template.description}")
+
+
+def _tell(folder: Path, template: str, made: dict[str, str], color: Color, *, chosen: bool) -> None:
+    from rich.text import Text  # noqa: PLC0415
+
+    console = _console.stdout(color)
+    note = "" if chosen else " (the simplest; cobre init --list has more)"
+    console.print(f"made {folder} from the template {template}{note}", soft_wrap=True)
+    names = {file: "  " * file.count("/") + Path(file).name for file in made}
+    indent = 4 + max(map(len, names.values()))
+    width = min(console.width, WIDEST)
+    for parent, files in groupby(made, lambda file: file.rpartition("/")[0]):
+        if parent:
+            console.print(Text(f"  {parent}/", "cyan"))
+        for file in files:
+            console.print(row(names[file], made[file], indent, width))
+    console.print("next:")
+    for command in (["validate", str(folder)], ["run", str(folder), "--workers", "2"]):
+        console.print(Text(f"  cobre {shlex.join(command)}", "bold"), soft_wrap=True)

@@ -1,0 +1,200 @@
+"""What differs between two simulations."""
+
+from __future__ import annotations
+
+import filecmp
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from cobre.errors import ResultsError
+from cobre.report._changes import Change, changes, same_bits
+from cobre.report._costs import totals
+from cobre.report._panel import Floats, panel
+from cobre.report._source import labels
+from cobre.report._storage import volumes
+from cobre.report._summary import component_means
+from cobre.results import Results
+from cobre.sddp import Estimate
+
+
+@dataclass(frozen=True)
+class CostsComparison:
+    """The simulated costs.
+
+    Attributes:
+        scenarios_a: how many there are.
+        scenarios_b: likewise.
+        common: whether both met the same inflows and loads, so that scenarios can be compared one by one.
+        mean_a: of all costs.
+        mean_b: likewise.
+        difference: the mean of b less that of a.
+        half_width: of the interval that has the difference with 95 % confidence, by pairs where scenarios are
+            common; None where there are too few.
+        components: the mean of each component that is not the same.
+        same: whether all simulated tables are the same to the last bit.
+        differing_tables: those that are not.
+    """
+
+    scenarios_a: int
+    scenarios_b: int
+    common: bool
+    mean_a: float
+    mean_b: float
+    difference: float
+    half_width: float | None
+    components: tuple[Change, ...]
+    same: bool
+    differing_tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """A mean over scenarios and stages that is not the same: of which plant or bus, what, in which unit."""
+
+    entity: str
+    quantity: str
+    unit: str
+    a: float
+    b: float
+
+    @property
+    def difference(self) -> float:
+        """That of b less that of a."""
+        return self.b - self.a
+
+
+def compare_costs(a: Results, b: Results) -> CostsComparison | None:
+    if not all("costs" in results.tables for results in (a, b)):
+        return None
+    one, two = totals(a), totals(b)
+    common = _same_scenarios(a, b)
+    first, second = component_means(a), component_means(b)
+    differing = tuple(_differing_tables(a, b))
+    return CostsComparison(
+        scenarios_a=len(one),
+        scenarios_b=len(two),
+        common=common,
+        mean_a=Estimate.of(one.tolist()).mean,
+        mean_b=Estimate.of(two.tolist()).mean,
+        difference=Estimate.of(two.tolist()).mean - Estimate.of(one.tolist()).mean,
+        half_width=_half_width(one, two, common),
+        components=tuple(sorted(changes(first, second), key=lambda change: -abs(change.b - change.a))),
+        same=not differing,
+        differing_tables=differing,
+    )
+
+
+def _half_width(a: Floats, b: Floats, common: bool) -> float | None:
+    """Of the difference of the means: that of the pairs' differences, or of two samples."""
+    if common:
+        half = Estimate.of((b - a).tolist()).half_width()
+    else:
+        half = math.hypot(*(Estimate.of(costs.tolist()).half_width() for costs in (a, b)))
+    return half if math.isfinite(half) else None
+
+
+def _same_scenarios(a: Results, b: Results) -> bool:
+    """Whether scenario by scenario the same water came and the same load was there: nothing else is random
+    that policies do not decide about, but the wind, which comes with its own table.
+    """
+    given = {"hydros": "incremental_inflow_m3s", "buses": "load_mw", "non_controllables": "available_mw"}
+    return all(
+        _same_column(a, b, name, column)
+        for name, column in given.items()
+        if name in a.tables or name in b.tables
+    )
+
+
+def _same_column(a: Results, b: Results, name: str, column: str) -> bool:
+    if name not in a.tables or name not in b.tables:
+        return False
+    one, two = panel(a, name), panel(b, name)
+    if one.scenarios != two.scenarios or len(one.stage) != len(two.stage):
+        return False
+    return all(
+        bool(same_bits(left, right).all())
+        for (left,), (right,) in zip(one.chunks(column), two.chunks(column), strict=True)
+    )
+
+
+def _differing_tables(a: Results, b: Results) -> Iterator[str]:
+    for name in dict.fromkeys([*a.tables, *b.tables]):
+        if name not in a.tables or name not in b.tables or not _same_table(a, b, name):
+            yield name
+
+
+def _same_table(a: Results, b: Results, name: str) -> bool:
+    """Scenario by scenario, until one differs. Where the bytes of files do, their numbers may not."""
+    one, two = (
+        sorted((results.folder / "simulation" / name).glob("scenario_id=*/data.parquet"))
+        for results in (a, b)
+    )
+    if len(one) != len(two):
+        return False
+    return all(
+        filecmp.cmp(left, right, shallow=False) or _read(left).equals(_read(right))
+        for left, right in zip(one, two, strict=True)
+    )
+
+
+def _read(path: Path) -> Any:
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ResultsError(
+            str(path), "damaged", f"it cannot be read ({error}); run the case again"
+        ) from error
+
+
+def mean_differences(a: Results, b: Results) -> Iterator[MeanDifference]:
+    """Means of what planners look at, for the entities that both have, by their names."""
+    looked_at: list[tuple[str, str, str, str, Callable[[Results], dict[int, float]]]] = [
+        ("hydros", "hydro", "volume", "hm³", _mean_volumes),
+        ("hydros", "hydro", "generation of hydros", "MWh", lambda results: _sums(results, "hydros")),
+        ("thermals", "thermal", "generation of thermals", "MWh", lambda results: _sums(results, "thermals")),
+        ("buses", "bus", "price", "$/MWh", _prices),
+    ]
+    for table, kind, quantity, unit, mean in looked_at:
+        if table in a.tables and table in b.tables:
+            one, two = (_named(results, kind, mean(results)) for results in (a, b))
+            both = [name for name in one if name in two and one[name] != two[name]]
+            for name in sorted(both, key=lambda name: -abs(two[name] - one[name])):
+                yield MeanDifference(name, quantity, unit, one[name], two[name])
+
+
+def _named(results: Results, kind: str, values: dict[int, float]) -> dict[str, float]:
+    names = labels(results, kind, list(values))
+    return {names[entity]: value for entity, value in values.items()}
+
+
+def _mean_volumes(results: Results) -> dict[int, float]:
+    return {hydro: float(found[:, 1:].mean()) for hydro, found in volumes(results).items()}
+
+
+def _sums(results: Results, name: str) -> dict[int, float]:
+    rows = panel(results, name)
+    (energy,) = rows.means("generation_mwh")
+    return {entity: float(energy[rows.entity == entity].sum()) for entity in rows.ids}
+
+
+def _prices(results: Results) -> dict[int, float]:
+    """The mean over scenarios and time, weighted by load; simply the mean where there is none."""
+    buses = panel(results, "buses")
+    worth = np.zeros(len(buses.stage))
+    load, price = buses.means("load_mwh", "spot_price")
+    for loads, prices in buses.chunks("load_mwh", "spot_price"):
+        worth += (loads * prices).sum(axis=0)
+    worth /= buses.scenarios
+    found = {}
+    for bus in buses.ids:
+        own = buses.entity == bus
+        total = float(load[own].sum())
+        found[bus] = float(worth[own].sum()) / total if total else float(price[own].mean())
+    return found

@@ -1,0 +1,114 @@
+"""What costs consist of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cobre.report._axes import NUMBER, money_y, of, stacked, stage_x, when
+from cobre.report._costs import needs_simulation
+from cobre.report._figure import Columns, Figure, rounded, si
+from cobre.report._panel import Floats, panel
+from cobre.report._source import remembered
+from cobre.report._theme import Theme, altair
+from cobre.results import Results
+
+#: The columns that costs consist of, in words.
+COMPONENTS = {
+    "thermal_cost": "fuel",
+    "contract_cost": "contracts",
+    "deficit_cost": "deficit",
+    "excess_cost": "excess",
+    "curtailment_cost": "curtailment",
+    "exchange_cost": "exchange",
+    "spillage_cost": "spillage",
+    "fpha_turbined_cost": "turbining",
+    "pumping_cost": "pumping",
+    "storage_violation_cost": "least volumes",
+    "filling_target_cost": "filling",
+    "hydro_violation_cost": "limits of hydros",
+    "inflow_penalty_cost": "negative inflows",
+    "generic_violation_cost": "constraints",
+}
+OTHERS = "others"
+#: The least share of the whole that is shown by itself, and how many are.
+LEAST, MOST = 1e-4, 7
+
+
+@remembered
+def components(results: Results) -> dict[str, Floats]:
+    """The mean discounted cost of each component, stage by stage; the small ones together."""
+    costs = panel(results, "costs")
+    discount, *means = costs.means("discount_factor", *COMPONENTS)
+    found = dict(zip(COMPONENTS.values(), (discount * values for values in means), strict=True))
+    sizes = {name: float(np.abs(values).sum()) for name, values in found.items()}
+    least = LEAST * sum(sizes.values())
+    large = [name for name in sorted(sizes, key=lambda name: -sizes[name])[:MOST] if sizes[name] > least]
+    small = [found[name] for name in found if name not in large and sizes[name] > 0]
+    kept = {name: found[name] for name in large}
+    return {**kept, OTHERS: np.sum(small, axis=0)} if small else kept
+
+
+def rows(results: Results) -> Columns:
+    """A row for each stage and component."""
+    found = components(results)
+    edges, stages = stacked(found), panel(results, "costs").stages
+    time, names = when(results, range(stages)), _names(found)
+    return {
+        **{name: time[name] * len(edges) for name in ("from", "to", "label")},
+        "series": [names[name] for name in edges for _ in range(stages)],
+        "low": [value for low, _ in edges.values() for value in rounded(low)],
+        "high": [value for _, high in edges.values() for value in rounded(high)],
+        "cost": [value for values in found.values() for value in rounded(values)],
+    }
+
+
+def chart(results: Results, theme: Theme) -> Any:
+    """Components on top of one another."""
+    alt = altair()
+    found = components(results)
+    names = list(_names(found).values())
+    colours = [*theme.series[1:], theme.series[0]][: len(names)]
+    if OTHERS in found:
+        colours[-1] = theme.quiet
+    fill = alt.Fill(
+        "series:N",
+        scale=alt.Scale(domain=names, range=colours),
+        legend=alt.Legend(symbolType="square", columns=6),
+    )
+    tooltip = [
+        alt.Tooltip("label:N", title="stage"),
+        alt.Tooltip("series:N", title="component"),
+        alt.Tooltip("cost:Q", title="cost, $", format=NUMBER),
+    ]
+    x, y = stage_x(results, "from"), money_y("mean cost, $, discounted")
+    bars = alt.Chart().mark_rect(stroke=theme.paper, strokeWidth=0.4)
+    return alt.layer(bars.encode(x, of(y, "low"), x2="to", y2="high", fill=fill, tooltip=tooltip))
+
+
+def _names(found: dict[str, Floats]) -> dict[str, str]:
+    """Components with their sums over all stages."""
+    return {name: f"{name}: {si(float(values.sum()), 3)}" for name, values in found.items()}
+
+
+def caption(results: Results) -> str:
+    """What the most of it is."""
+    found = components(results)
+    total = sum(float(values.sum()) for values in found.values())
+    if not found or not total:
+        return "nothing costs anything"
+    first = next(iter(found))
+    share = 100 * float(found[first].sum()) / total
+    return f"{si(total)} in all, in the mean over the scenarios · {first} is {share:.3g} % of it"
+
+
+FIGURE = Figure(
+    "components",
+    "What the cost consists of",
+    "Where does the money go, stage by stage?",
+    rows,
+    chart,
+    caption,
+    options_of=needs_simulation,
+)

@@ -1,0 +1,224 @@
+"""Bounds by iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cobre.errors import ResultsError
+from cobre.report._axes import NUMBER, key, money_y, named, of
+from cobre.report._costs import totals
+from cobre.report._figure import Columns, Figure, Options, rounded, si
+from cobre.report._panel import Floats
+from cobre.report._source import remembered
+from cobre.report._theme import Theme, altair
+from cobre.results import Results
+from cobre.sddp import Estimate
+
+BOUND, SIMULATED = "lower bound", "simulated mean"
+#: The columns that are read, in the order in which they are used.
+READ = [
+    "iteration",
+    "lower_bound",
+    "upper_bound_mean",
+    "gap_percent",
+    "cuts_active",
+    "upper_bound_std",
+    "forward_passes",
+]
+#: How many trajectories a sampled mean should rest on: fewer, and it jumps about.
+ENOUGH = 100
+#: Of how many iterations at most, as a share of all: older ones followed another policy.
+RECENT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What each iteration found.
+
+    Attributes:
+        iteration: its number.
+        bound: the lower bound after it.
+        sampled: the mean cost of its trajectories.
+        gap: from the bound to that mean, in percent.
+        cuts: in use after it.
+        window: over how many iterations `mean` is taken.
+        mean: of the trajectories of the last iterations.
+        half: half the width of its interval of 95 %.
+    """
+
+    iteration: Floats
+    bound: Floats
+    sampled: Floats
+    gap: Floats
+    cuts: Floats
+    window: int
+    mean: Floats
+    half: Floats
+
+    @property
+    def sampled_name(self) -> str:
+        """What the mean is called."""
+        recent = f", last {self.window} iterations" if self.window > 1 else ""
+        return f"mean of forward passes{recent}"
+
+
+@remembered
+def history(results: Results) -> History:
+    """Return what each iteration found.
+
+    Raises:
+        ResultsError: there is no iteration yet.
+    """
+    table = results.convergence
+    if not table.num_rows:
+        place = str(results.folder / "training")
+        raise ResultsError(place, "incomplete", "there is no iteration yet; wait for the first checkpoint")
+    number, bound, sampled, gap, cuts, deviation, count = (
+        np.asarray(table[name].to_numpy(), np.float64) for name in READ
+    )
+    window = int(min(np.ceil(ENOUGH / count.mean()), max(1, RECENT * len(count))))
+    mean, spread, size = pooled(sampled, deviation, count, window)
+    samples = zip(mean.tolist(), spread.tolist(), size.astype(int).tolist(), strict=True)
+    half = np.array([Estimate(*sample).half_width() for sample in samples])
+    return History(number, bound, sampled, gap, cuts, window, mean, half)
+
+
+def pooled(mean: Floats, deviation: Floats, count: Floats, window: int) -> tuple[Floats, Floats, Floats]:
+    """The mean, standard deviation and size of all samples of the last few iterations, put together."""
+
+    def recent(values: Floats) -> Floats:
+        padded = np.concatenate([np.zeros(window - 1), values])
+        return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, window).sum(axis=1))
+
+    size = recent(count)
+    together = recent(count * mean) / size
+    shift = mean[-1]  # squares of costs lose digits, those of their differences do not
+    squares = (
+        recent((count - 1) * deviation**2 + count * (mean - shift) ** 2) - size * (together - shift) ** 2
+    )
+    return together, np.sqrt(np.maximum(squares, 0) / np.maximum(size - 1, 1)), size
+
+
+@remembered
+def simulated(results: Results) -> Estimate | None:
+    """The mean cost of the simulation, if there is one."""
+    try:
+        return Estimate.of(totals(results).tolist())
+    except ResultsError:
+        return None
+
+
+def needs_iterations(results: Results) -> Options:
+    """There is nothing to choose, but there must be an iteration."""
+    history(results)
+    return {}
+
+
+def rows(results: Results) -> Columns:
+    """A row per iteration."""
+    known, reference = history(results), simulated(results)
+    columns = {
+        "iteration": known.iteration,
+        "bound": known.bound,
+        "sampled": known.sampled,
+        "gap": known.gap,
+        "cuts": known.cuts,
+        "mean": known.mean,
+        "low": known.mean - known.half,
+        "high": known.mean + known.half,
+    }
+    if reference:
+        value, half = np.full(len(known.bound), reference.mean), reference.half_width()
+        columns |= {"simulated": value, "simulated_low": value - half, "simulated_high": value + half}
+    return {name: rounded(values) for name, values in columns.items()}
+
+
+def chart(results: Results, theme: Theme) -> Any:
+    """Lines with bands, in the range where things still happen."""
+    alt = altair()
+    y = money_y("cost, $", _range(results))
+    steps = alt.Axis(format="d", tickMinStep=1)
+    x = alt.X("iteration:Q", title="iteration", axis=steps, scale=alt.Scale(nice=False, zero=False))
+    sampled = history(results).sampled_name
+    names = [BOUND, sampled, *([SIMULATED] if simulated(results) else [])]
+    stroke = alt.Stroke(**key(names, theme.series))
+    dots = alt.Chart().mark_point(clip=True, size=12, filled=True, opacity=0.35, color=theme.series[1])
+    band = alt.Chart().mark_area(clip=True, opacity=0.18, color=theme.series[1])
+    thin = alt.Chart().mark_line(clip=True, strokeWidth=1.5)
+    thick = alt.Chart().mark_line(clip=True, strokeWidth=2.5)
+    return alt.layer(
+        dots.encode(x, of(y, "sampled")),
+        band.encode(x, of(y, "low"), y2="high"),
+        named(thin.encode(x, of(y, "mean"), stroke=stroke), sampled),
+        *(_reference(x, y, theme, stroke) if simulated(results) else ()),
+        named(thick.encode(x, of(y, "bound"), stroke=stroke), BOUND),
+        _told(x),
+    )
+
+
+def _reference(x: Any, y: Any, theme: Theme, stroke: Any) -> list[Any]:
+    """The simulated mean, which does not depend on the iteration."""
+    alt = altair()
+    line = alt.Chart().mark_line(clip=True, strokeDash=[6, 4], strokeWidth=1.8)
+    band = alt.Chart().mark_area(clip=True, opacity=0.18, color=theme.series[2])
+    return [
+        band.encode(x, of(y, "simulated_low"), y2="simulated_high"),
+        named(line.encode(x, of(y, "simulated"), stroke=stroke), SIMULATED),
+    ]
+
+
+def _told(x: Any) -> Any:
+    alt = altair()
+    over = alt.selection_point(
+        on="pointerover", clear="pointerout", nearest=True, encodings=["x"], empty=False
+    )
+    fields = [
+        alt.Tooltip("iteration:Q"),
+        alt.Tooltip("bound:Q", title=BOUND, format=NUMBER),
+        alt.Tooltip("mean:Q", title="mean of recent passes", format=NUMBER),
+        alt.Tooltip("sampled:Q", title="of this iteration", format=NUMBER),
+        alt.Tooltip("gap:Q", title="gap, %", format=".3~g"),
+        alt.Tooltip("cuts:Q", title="cuts in use", format=",d"),
+    ]
+    shade = alt.condition(over, alt.value(0.4), alt.value(0))
+    return alt.Chart().mark_rule(strokeWidth=1).encode(x, opacity=shade, tooltip=fields).add_params(over)
+
+
+def _range(results: Results) -> tuple[float, float]:
+    """The costs worth seeing: the first iterations may be far from all that matters."""
+    known, reference = history(results), simulated(results)
+    count, late = len(known.bound), len(known.bound) // 10
+    rest = min(late + known.window - 1, count - 1)  # from where no mean counts what came before
+    edges = np.stack([known.mean - known.half, known.mean + known.half])[:, rest:]
+    seen = [*known.bound[late:], *known.mean[rest:], *([reference.mean] if reference else [])]
+    seen += np.quantile(edges[np.isfinite(edges)], (0.05, 0.95)).tolist() if np.isfinite(edges).any() else []
+    low, high = float(np.min(seen)), float(np.max(seen))
+    margin = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - margin, high + margin
+
+
+def caption(results: Results) -> str:
+    """Where it ended."""
+    known, reference = history(results), simulated(results)
+    bound, parts = known.bound[-1], [f"{len(known.bound)} iterations", f"lower bound {si(known.bound[-1])}"]
+    if reference:
+        half = reference.half_width()
+        spread = f" ± {si(half, 2)}" if np.isfinite(half) else ""
+        parts.append(f"simulated mean {si(reference.mean)}{spread}")
+        if bound > 0:
+            parts.append(f"{100 * (reference.mean / bound - 1):.2g} % above it")
+    return " · ".join(parts)
+
+
+FIGURE = Figure(
+    "convergence",
+    "Convergence",
+    "Has the training converged: how far is the cost from the least it can be?",
+    rows,
+    chart,
+    caption,
+    options_of=needs_iterations,
+)

@@ -1,0 +1,147 @@
+"""What whole scenarios cost."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from cobre.errors import ResultsError
+from cobre.report._axes import NUMBER, PREFIXED
+from cobre.report._figure import Columns, Figure, Options, rounded, si
+from cobre.report._panel import Floats, panel
+from cobre.report._source import remembered
+from cobre.report._theme import Theme, altair
+from cobre.results import Results
+
+#: The share of scenarios that count as the dearest, and as the cheapest.
+TAIL = 0.05
+
+
+def needs_simulation(results: Results) -> Options:
+    """There is nothing to choose, but there must be a simulation."""
+    panel(results, "costs")
+    return {}
+
+
+@remembered
+def totals(results: Results) -> Floats:
+    """The discounted cost of each scenario, what another study's cuts say of its end included.
+
+    Raises:
+        ResultsError: there is no simulation.
+    """
+    costs = panel(results, "costs")
+    last = costs.stage == costs.stages - 1
+
+    def add(immediate: Floats, future: Floats, discount: Floats) -> Floats:
+        return np.asarray((discount * (immediate + future * last)).sum(axis=1))
+
+    return costs.gather(("immediate_cost", "future_cost", "discount_factor"), add)
+
+
+@remembered
+def levels(results: Results) -> dict[str, float]:
+    """Costs that tell the most: the mean, what one scenario in twenty is below or above, and the dearest."""
+    found = totals(results)
+    low, high = np.quantile(found, (TAIL, 1 - TAIL))
+    named = {"P5": float(low), "mean": float(found.mean()), "P95": float(high)}
+    named["CVaR 95 %"] = tail_mean(found, TAIL)
+    with suppress(ResultsError, IndexError):  # a simulation alone has none
+        named["lower bound"] = float(results.convergence["lower_bound"][-1].as_py())
+    return named
+
+
+def tail_mean(costs: Floats, share: float) -> float:
+    """The mean of the dearest share of costs, the last of them in part.
+
+    >>> tail_mean(np.array([1.0, 2.0, 3.0, 4.0]), 0.375)
+    3.6666666666666665
+    """
+    dearest, count = np.sort(costs)[::-1], share * len(costs)
+    weights = np.clip(count - np.arange(len(costs)), 0, 1)
+    return float(dearest @ weights / count)
+
+
+def rows(results: Results) -> Columns:
+    """A row for each bar, and one for each line that is labelled."""
+    found = totals(results)
+    counts, edges = np.histogram(found, bins=_bins(found))
+    share = 100 * counts / len(found)
+    marks = _marks(results, edges)
+    bars, lines = [None] * len(counts), [None] * len(marks)
+    heights = share.max() * (1.55 - 0.1 * np.arange(len(marks)))
+    return {
+        "from": [*rounded(edges[:-1]), *rounded([value for _, value, _ in marks])],
+        "to": [*rounded(edges[1:]), *lines],
+        "share": [*rounded(share), *rounded(heights)],
+        "count": [*counts.tolist(), *lines],
+        "mark": [*bars, *(f"{name}: {si(value)}" for name, value, _ in marks)],
+        "left": [*bars, *(left for *_, left in marks)],
+    }
+
+
+def _marks(results: Results, edges: Floats) -> list[tuple[str, float, bool]]:
+    """Lines from the highest to the lowest, and whether their words are to the left: none hides another's."""
+    turn = edges[0] + 0.7 * (edges[-1] - edges[0])
+    known = sorted(levels(results).items(), key=lambda mark: mark[1])
+    rightwards = [(name, value, False) for name, value in known if value <= turn]
+    return rightwards + [(name, value, True) for name, value in known[::-1] if value > turn]
+
+
+def _bins(found: Floats) -> int:
+    """As many bars as the scenarios can fill, by the rule of Freedman and Diaconis (1981)."""
+    edges = np.histogram_bin_edges(found, "fd") if np.ptp(found) > 0 else found[:1]
+    return int(np.clip(len(edges) - 1, 8, 60)) if len(found) > 1 else 1
+
+
+def chart(results: Results, theme: Theme) -> Any:
+    """Bars, and above them what the lines among them are."""
+    alt = altair()
+    x = alt.X("from:Q", title="cost of a scenario, $", axis=alt.Axis(labelExpr=PREFIXED))
+    x.scale = alt.Scale(zero=False, nice=False, padding=12)
+    y = alt.Y("share:Q", title="share of scenarios, %", scale=alt.Scale(zero=True, nice=False))
+    bars = alt.Chart().mark_rect(color=theme.series[0], stroke=theme.paper, strokeWidth=0.8)
+    told = [
+        alt.Tooltip("from:Q", title="from", format=NUMBER),
+        alt.Tooltip("to:Q", title="to", format=NUMBER),
+        alt.Tooltip("count:Q", title="scenarios"),
+    ]
+    lines = alt.Chart().mark_rule(color=theme.ink, strokeDash=[4, 3]).transform_filter("datum.mark != null")
+    halo = {"stroke": theme.paper, "strokeWidth": 4, "strokeJoin": "round"}
+    words = [
+        alt.Chart()
+        .mark_text(align="right" if left else "left", dx=-5 if left else 5, dy=4, **look)
+        .encode(x, y, text="mark:N")
+        .transform_filter(f"datum.mark != null && datum.left == {str(left).lower()}")
+        for look in (halo, {})
+        for left in (True, False)
+    ]
+    base = bars.transform_filter("datum.mark == null")
+    return alt.layer(
+        base.encode(x, y, x2="to", y2=alt.Y2(datum=0), tooltip=told),
+        lines.encode(x, y, y2=alt.Y2(datum=0)),
+        *words,
+    )
+
+
+def caption(results: Results) -> str:
+    """How much it varies."""
+    found = totals(results)
+    deviation = float(found.std(ddof=1)) if len(found) > 1 else 0.0
+    return (
+        f"{len(found)} scenarios · mean {si(float(found.mean()))}, standard deviation {si(deviation, 3)} · "
+        f"from {si(float(found.min()))} to {si(float(found.max()))} · discounted to the beginning"
+    )
+
+
+FIGURE = Figure(
+    "costs",
+    "Cost of a scenario",
+    "What does the operation cost, and what if things go badly?",
+    rows,
+    chart,
+    caption,
+    options_of=needs_simulation,
+)

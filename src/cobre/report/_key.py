@@ -1,0 +1,96 @@
+"""The band of key figures at the top of the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cobre.report._facts import Facts
+from cobre.report._reading import cost_words, gap_words
+from cobre.report._words import count, duration, money, percent, stopped
+
+NONE = "\N{EN DASH}"
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A number with a name, a unit and a remark."""
+
+    label: str
+    value: str
+    unit: str = ""
+    note: str = ""
+
+
+def key_figures(facts: Facts) -> list[KeyFigure]:
+    """Return the seven: three that matter most, then four."""
+    return [
+        _cost(facts),
+        _bound(facts),
+        _gap(facts),
+        _iterations(facts),
+        _time(facts),
+        _scenarios(facts),
+        _cuts(facts),
+    ]
+
+
+def _cost(facts: Facts) -> KeyFigure:
+    known = facts.simulation
+    if known is None:
+        return KeyFigure("Simulated cost", NONE, note="not simulated")
+    note = "of one scenario" if known.half_width is None else "mean, with its 95 % interval"
+    return KeyFigure("Simulated cost", *_split(cost_words(facts)), note)
+
+
+def _bound(facts: Facts) -> KeyFigure:
+    if facts.training is None:
+        return KeyFigure("Lower bound", NONE, note="no training in this folder")
+    words = money(facts.training.lower_bound)
+    return KeyFigure("Lower bound", *_split(words), "no policy can cost less on average")
+
+
+def _gap(facts: Facts) -> KeyFigure:
+    if facts.training is None or facts.simulation is None:
+        return KeyFigure("Gap", NONE, note="needs a training and a simulation")
+    bound, gap = facts.training.lower_bound, facts.simulation.mean - facts.training.lower_bound
+    words = percent(gap / abs(bound)).replace("-", "\N{MINUS SIGN}") if bound else money(gap)
+    return KeyFigure("Gap", *_split(words), gap_words(facts))
+
+
+def _iterations(facts: Facts) -> KeyFigure:
+    training = facts.training
+    if training is None:
+        return KeyFigure("Iterations", NONE, note="not trained here")
+    said = "so far" if facts.unfinished == "training" else f"until {stopped(training.stopped_by)}"
+    return KeyFigure("Iterations", f"{training.iterations:,}", note=said)
+
+
+def _time(facts: Facts) -> KeyFigure:
+    trained = facts.training.seconds if facts.training else None
+    known = {"training": trained, "simulation": facts.simulation_s}
+    parts = {name: seconds for name, seconds in known.items() if seconds is not None}
+    if not parts:
+        return KeyFigure("Time", NONE)
+    note = " and ".join(f"{duration(seconds)} of {name}" for name, seconds in parts.items())
+    return KeyFigure("Time", duration(sum(parts.values())), note=note)
+
+
+def _scenarios(facts: Facts) -> KeyFigure:
+    if facts.simulation is None:
+        return KeyFigure("Scenarios", NONE, note="not simulated")
+    note = f"of {count(facts.stages, 'stage')}" if facts.stages else ""
+    return KeyFigure("Scenarios", f"{facts.simulation.scenarios:,}", note=note)
+
+
+def _cuts(facts: Facts) -> KeyFigure:
+    training = facts.training
+    if training is None:
+        return KeyFigure("Cuts", NONE, note="not trained here")
+    everything = training.cuts_active == training.cuts
+    note = "all of them in use" if everything else f"in use, of {training.cuts:,} made"
+    return KeyFigure("Cuts", f"{training.cuts_active:,}", note=note)
+
+
+def _split(words: str) -> tuple[str, str]:
+    value, _, unit = words.partition(" ")
+    return value, unit

@@ -1,0 +1,226 @@
+"""One page of everything: figures, their numbers, what they say in words, and how the run was made.
+
+The page is one file. It holds its data and the script that draws, and its own policy forbids it to ask any
+network for anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import cobre
+from cobre.report._about import about, banner, run_groups, status
+from cobre.report._draw import FIGURES, available, spec
+from cobre.report._facts import Facts
+from cobre.report._figure import Columns, Figure, Options
+from cobre.report._key import key_figures
+from cobre.report._reading import reading
+from cobre.report._source import opened
+from cobre.report._theme import needed, vl_convert
+from cobre.results import Results
+from cobre.results._files import write_bytes
+
+#: How many drawings of one figure a page holds at most; beyond that, stages are left out evenly.
+MOST_DRAWINGS = 1000
+#: What could end the script element that JSON stands in, or a line of JavaScript.
+_ESCAPES = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+@dataclass(frozen=True)
+class _Choice:
+    name: str
+    values: tuple[int | None, ...]
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A figure as the template has it; ``missing`` says why there is none."""
+
+    name: str
+    title: str
+    question: str
+    height: int
+    missing: str | None = None
+    choices: tuple[_Choice, ...] = ()
+    hint: str = ""
+    content: str = field(default="", repr=False)
+
+
+def write(
+    source: Results | str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+) -> Path:
+    """Write a page about a run: one file, which any browser opens without a network.
+
+    Args:
+        source: a result folder, or what `cobre.results.read` returned. That of an unfinished run gives a page
+            of what there is.
+        path: where; ``report.html`` in the folder unless given.
+        title: above it; the name of the case unless given.
+
+    Returns:
+        Where it is.
+
+    Raises:
+        ResultsError: the folder is no result, or a file in it is damaged.
+        OutputError: the page cannot be written; one that was there is as it was.
+        MissingExtra: what draws is not installed.
+    """
+    results = opened(source)
+    place = results.folder / "report.html" if path is None else Path(path)
+    write_bytes(place, html(results, title=title).encode())
+    return place
+
+
+def html(source: Results | str | os.PathLike[str], *, title: str | None = None) -> str:
+    """Return the page that `write` writes; arguments and errors are the same."""
+    convert, environment = vl_convert(), needed("jinja2").Environment(autoescape=True)
+    results = opened(source)
+    content = _content(results)
+    unescaped = {
+        "style": _file("page.css"),
+        "script": _file("page.js"),
+        "library": convert.javascript_bundle(),
+    }
+    safe = {name: needed("markupsafe").Markup(text) for name, text in unescaped.items()}
+    template = environment.from_string(_file("page.html.jinja"))
+    name = title or Facts(results).case_name
+    return str(
+        template.render(title=name, version=cobre.__version__, folder=results.folder, **content, **safe)
+    )
+
+
+def _content(results: Results) -> dict[str, Any]:
+    facts = Facts(results)
+    return {
+        "about": about(facts),
+        "status": status(facts),
+        "banner": banner(facts),
+        "key": key_figures(facts),
+        "reading": [unbroken(line) for line in reading(results)],
+        "figures": [
+            _drawn(results, FIGURES[name], why and _missing(facts, why))
+            for name, why in available(results).items()
+        ],
+        "run": run_groups(facts),
+    }
+
+
+def _missing(facts: Facts, why: str) -> str:
+    """Why there is no such figure, without the path that errors begin with."""
+    if facts.unfinished:
+        return "The run has not come so far. Go on with it to see this."
+    words = why.removeprefix(str(facts.results.folder)).partition(": ")[2] or why
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
+    known = _Drawn(figure.name, figure.title, figure.question, figure.size[1], missing)
+    if missing:
+        return known
+    options = figure.options(results)
+    choices = _choices(options)
+    parts = [
+        dict(zip(options, chosen, strict=True)) for chosen in itertools.product(*(c.values for c in choices))
+    ]
+    content = {
+        "specs": {theme: spec(results, figure.name, theme) for theme in ("light", "dark")},
+        "choices": [{"name": choice.name, "options": choice.options} for choice in choices],
+        "captions": [figure.caption_of(results, **part) for part in parts],
+        **pooled([figure.rows_of(results, **part) for part in parts]),
+    }
+    return _Drawn(
+        *(known.name, known.title, known.question, known.height),
+        choices=choices,
+        hint=_hint(results, figure.name, options, choices),
+        content=needed("markupsafe").Markup(embedded(content)),
+    )
+
+
+def _choices(options: Options) -> tuple[_Choice, ...]:
+    """All options, unless these are too many drawings: then evenly some of the last choice."""
+    sizes = [len(values) for values in options.values()]
+    chosen = []
+    for place, (name, values) in enumerate(options.items()):
+        wanted = len(values)
+        if place == len(sizes) - 1:
+            drawings = 1
+            for size in sizes[:-1]:
+                drawings *= size
+            wanted = min(wanted, max(MOST_DRAWINGS // drawings, 2))
+        kept = _evenly(list(values), wanted)
+        chosen.append(_Choice(name, tuple(kept), tuple(values[value] for value in kept)))
+    return tuple(chosen)
+
+
+def _evenly(values: list[Any], wanted: int) -> list[Any]:
+    """So many of some values, the first and the last among them.
+
+    >>> _evenly(list(range(10)), 4)
+    [0, 3, 6, 9]
+    """
+    if wanted >= len(values):
+        return values
+    return [values[round(i * (len(values) - 1) / (wanted - 1))] for i in range(wanted)]
+
+
+def _hint(results: Results, name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
+    """Where the drawings are that the page leaves out."""
+    for choice in choices:
+        total = len(options[choice.name])
+        if len(choice.options) < total:
+            given = " ".join(f"--{each.name} {each.name.upper()}" for each in choices)
+            command = f"cobre plot {shlex.quote(str(results.folder))} {name} {given}"
+            kept = f"{len(choice.options)} of {total} {choice.name}s"
+            return f"The page has {kept} to stay small. For any: {command}"
+    return ""
+
+
+def pooled(tables: list[Columns]) -> dict[str, Any]:
+    """Return tables whose columns are places in a pool, where equal ones are one: most have the same stages.
+
+    >>> pooled([{"stage": [0, 1], "mean": [5, 6]}, {"stage": [0, 1], "mean": [7, 8]}])
+    {'pool': [[0, 1], [5, 6], [7, 8]], 'each': [{'stage': 0, 'mean': 1}, {'stage': 0, 'mean': 2}]}
+    """
+    places: dict[tuple[Any, ...], int] = {}
+    each = [
+        {name: places.setdefault(tuple(column), len(places)) for name, column in table.items()}
+        for table in tables
+    ]
+    return {"pool": [list(column) for column in places], "each": each}
+
+
+def embedded(content: Any) -> str:
+    r"""Return JSON that can stand in a script element: whatever a name holds, it stays text.
+
+    >>> embedded({"name": "</script><!--"})
+    '{"name":"\\u003c/script>\\u003c!--"}'
+    """
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_ESCAPES)
+
+
+def unbroken(words: str) -> str:
+    r"""Return words in which no line ends between a number and its unit.
+
+    >>> unbroken("8.5 % of 3 things").replace("\xa0", "_")
+    '8.5_% of 3 things'
+    """
+    return re.sub(r"(?<=[\d.±]) (?=[%$±\d]|(?:[mb]illion|trillion|min|s|h)\b)", "\xa0", words).replace(
+        " $", "\xa0$"
+    )
+
+
+def _file(name: str) -> str:
+    return (files("cobre.report") / "page" / name).read_text(encoding="utf-8")

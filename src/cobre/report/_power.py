@@ -1,0 +1,197 @@
+"""Who gives the power, and who takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cobre.report._axes import NUMBER, key, of, quantity_y, stacked, stage_x, when
+from cobre.report._figure import Columns, Figure, Options, grouped, rounded
+from cobre.report._panel import Floats, panel
+from cobre.report._source import entities, labels, remembered
+from cobre.report._theme import Theme, altair
+from cobre.results import Results
+
+#: What gives or takes power, in the order in which it is stacked: its table, column and sign, and its name.
+PARTS = (
+    ("non_controllables", "generation_mwh", 1, "non-controllable"),
+    ("hydros", "generation_mwh", 1, "hydro"),
+    ("thermals", "generation_mwh", 1, "thermal"),
+    ("contracts", "energy_mwh", 1, "contracts"),
+    ("buses", "deficit_mwh", 1, "deficit"),
+    ("buses", "excess_mwh", -1, "excess"),
+    ("pumping_stations", "energy_consumption_mwh", -1, "pumping"),
+    ("exchanges", "losses_mwh", -1, "losses"),
+)
+EXCHANGED, LOAD = "exchange with other buses", "load"
+#: Which colour of a theme each part has.
+COLOURS = {
+    "hydro": 0,
+    "thermal": 1,
+    "non-controllable": 2,
+    "contracts": 3,
+    EXCHANGED: 5,
+    "deficit": 4,
+    "excess": 6,
+    "pumping": 6,
+    "losses": 7,
+}
+#: The kind of the entities in each table.
+KIND_OF = {
+    "non_controllables": "non_controllable",
+    "hydros": "hydro",
+    "thermals": "thermal",
+    "contracts": "contract",
+    "buses": "bus",
+    "pumping_stations": "pumping_station",
+    "exchanges": "line",
+}
+#: Which share of the load is less than a picture shows: half a pixel.
+VISIBLE = 2e-3
+#: In place of no hours, those of a stage in which there is no power at all.
+TINY = 1e-9
+#: Tables whose energy, divided by their power, tells the hours of a block.
+MEASURED = {"buses": "load", "hydros": "generation", "thermals": "generation"}
+
+
+@remembered
+def block_hours(results: Results) -> Floats:
+    """The hours of each block, stages by blocks; 0 for blocks that a stage does not have."""
+    buses = panel(results, "buses")
+    sums = np.zeros((2, buses.stages, int(buses.block.max()) + 1))
+    for name, what in MEASURED.items():
+        if name in results.tables:
+            columns = ["stage_id", "block_id", f"{what}_mw", f"{what}_mwh"]
+            table = results.simulation(name, columns, [0])
+            stage, block, *amounts = (table[column].to_numpy() for column in columns)
+            for total, values in zip(sums, amounts, strict=True):
+                np.add.at(total, (stage, block), np.abs(values))
+    power, energy = sums
+    return np.divide(energy, power, out=np.zeros_like(power), where=power > 0)
+
+
+@remembered
+def mean_power(results: Results) -> dict[str, dict[int, Floats]]:
+    """Mean power in MW by what gives or takes it, then by bus, stage by stage; lines have the bus -1."""
+    known, hours = entities(results), np.maximum(block_hours(results).sum(axis=1), TINY)
+    found: dict[str, dict[int, Floats]] = {}
+    for table, column, sign, name in (*PARTS, ("buses", "load_mwh", 1, LOAD)):
+        if table not in results.tables:
+            continue
+        there = panel(results, table)
+        energy = sign * there.by_stage(there.means(column)[0])
+        by_bus = found.setdefault(name, {})
+        for place, id_ in enumerate(there.ids):
+            own = known[KIND_OF[table]].get(id_)
+            bus = id_ if table == "buses" else own.bus if own else -1
+            by_bus[bus] = by_bus.get(bus, 0.0) + energy[place] / hours
+    return found
+
+
+@remembered
+def balance(results: Results, bus: int | None = None) -> dict[str, Floats]:
+    """Mean power by what gives it (positive) or takes it (negative), stage by stage, and the load they make.
+
+    Of the whole system, or of a bus, for which what its lines bring or take is what the others leave open.
+    """
+    power = mean_power(results)
+    nothing = np.zeros(panel(results, "buses").stages)
+    if bus is None:
+        return {name: sum(by_bus.values(), nothing) for name, by_bus in power.items()}
+    found = {name: by_bus.get(bus, nothing) for name, by_bus in power.items() if name != "losses"}
+    missing = found[LOAD] - sum(values for name, values in found.items() if name != LOAD)
+    small = 1e-7 * np.abs(found[LOAD]).max(initial=1.0)  # what sums of floats leave of nothing
+    return {EXCHANGED: np.where(np.abs(missing) > small, missing, 0.0), **found}
+
+
+def options(results: Results) -> Options:
+    """The whole system, or one of several buses."""
+    ids = panel(results, "buses").ids
+    several = len(ids) > 1 and bool(entities(results)["bus"])
+    buses = labels(results, "bus", ids) if several else {}
+    return {"bus": {None: "whole system", **buses}}
+
+
+def rows(results: Results, bus: int | None) -> Columns:
+    """A row for each stage and part, and one for each stage's load."""
+    found = balance(results, bus)
+    load = found[LOAD]
+    parts = {name: found[name] for name in _shown(results) if name in found}
+    edges = {**stacked(parts), LOAD: (load, load)}
+    time = when(results, range(len(load)))
+    return {
+        **{name: time[name] * len(edges) for name in ("from", "to", "label")},
+        "series": [name for name in edges for _ in load],
+        "low": [value for low, _ in edges.values() for value in rounded(low)],
+        "high": [value for _, high in edges.values() for value in rounded(high)],
+        "power": [value for name in edges for value in rounded(found[name])],
+    }
+
+
+def chart(results: Results, theme: Theme) -> Any:
+    """What gives power on top of one another, and the load as a line."""
+    alt = altair()
+    shown = _shown(results)
+    x, y = stage_x(results, "from"), quantity_y("mean power, MW", nice=False)
+    fill = alt.Fill(**key(shown, [theme.series[COLOURS[name]] for name in shown], "square"))
+    stroke = alt.Stroke(**key([LOAD], [theme.ink]))
+    tooltip = [
+        alt.Tooltip("label:N", title="stage"),
+        alt.Tooltip("series:N", title="what"),
+        alt.Tooltip("power:Q", title="MW", format=NUMBER),
+    ]
+    bars = alt.Chart().mark_rect(stroke=theme.paper, strokeWidth=0.4)
+    line = alt.Chart().mark_rule(strokeWidth=2)
+    return alt.layer(
+        bars.encode(x, of(y, "low"), x2="to", y2="high", fill=fill, tooltip=tooltip).transform_filter(
+            f"datum.series != '{LOAD}'"
+        ),
+        line.encode(x, of(y, "high"), x2="to", stroke=stroke, tooltip=tooltip).transform_filter(
+            f"datum.series == '{LOAD}'"
+        ),
+    )
+
+
+@remembered
+def _shown(results: Results) -> list[str]:
+    """The parts that can be seen, at some bus and stage."""
+    seen: dict[str, bool] = {}
+    for bus in options(results)["bus"]:
+        found = balance(results, bus)
+        least = VISIBLE * np.abs(found[LOAD]).max(initial=0.0)
+        for name, values in found.items():
+            seen[name] = seen.get(name, False) or bool(np.abs(values).max(initial=0.0) > least)
+    order = [*dict.fromkeys(name for *_, name in PARTS)]
+    order.insert(order.index("deficit"), EXCHANGED)
+    return [name for name in order if seen.get(name)]
+
+
+def caption(results: Results, bus: int | None) -> str:
+    """Who gives how much of it."""
+    hours = block_hours(results).sum(axis=1)
+    found = {name: float(values @ hours) for name, values in balance(results, bus).items()}
+    load = found.pop(LOAD)
+    name = "whole system" if bus is None else labels(results, "bus", [bus])[bus]
+    words = [name, f"load of {grouped(load / hours.sum())} MW in the mean"]
+    if load:
+        found = {part: 100 * amount / load for part, amount in found.items()}
+        exchanged = found.pop(EXCHANGED, 0.0)
+        found["imports" if exchanged > 0 else "exports"] = abs(exchanged)
+        largest = sorted(found, key=lambda part: -abs(found[part]))[:4]
+        words += [f"{part} {abs(found[part]):.1f} %" for part in largest if abs(found[part]) >= 0.05]
+        if found.get("deficit", 0.0) > 0 and "deficit" not in largest:
+            words.append(f"deficit {found['deficit']:.2g} %")
+    return " · ".join(words)
+
+
+FIGURE = Figure(
+    "generation",
+    "Generation and load",
+    "Who gives the power, stage by stage?",
+    rows,
+    chart,
+    caption,
+    ("bus",),
+    options,
+)

@@ -1,0 +1,131 @@
+"""Volumes by stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cobre.errors import ResultsError
+from cobre.report._axes import NUMBER, hover, key, named, of, quantity_y, stage_x, when
+from cobre.report._figure import Columns, Figure, Options, grouped, rounded
+from cobre.report._panel import Floats, panel
+from cobre.report._source import labels, remembered
+from cobre.report._theme import Theme, altair
+from cobre.results import Results
+
+#: The edges of the bands, and the middle.
+QUANTILES = {"min": 0.0, "p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95, "max": 1.0}
+#: The bands, from the widest to the narrowest.
+BANDS = (("min", "max", "min to max"), ("p5", "p95", "5 to 95 %"), ("p25", "p75", "25 to 75 %"))
+#: How lines look.
+LIMIT = {"strokeWidth": 1.2, "strokeDash": [4, 3]}
+LOOKS: dict[str, dict[str, Any]] = {
+    "least": LIMIT,
+    "most": LIMIT,
+    "mean": {"strokeWidth": 1.5},
+    "median": {"strokeWidth": 2.0},
+}
+LINES = {"least": "limits", "most": "limits"}
+#: The codes of ``bounds.parquet``.
+HYDRO, LOWEST, HIGHEST = 0, 0, 1
+
+
+def options(results: Results) -> Options:
+    """All plants, those with a reservoir first."""
+    ids, limits = panel(results, "hydros").ids, bounds(results)
+    without = {hydro: hydro in limits and float(np.nanmax(limits[hydro])) == 0 for hydro in ids}
+    return {"hydro": labels(results, "hydro", sorted(ids, key=lambda hydro: without[hydro]))}
+
+
+@remembered
+def volumes(results: Results) -> dict[int, Floats]:
+    """The volume of each reservoir: at the beginning and after each stage, scenario by scenario."""
+    hydros = panel(results, "hydros")
+    begin, ends = hydros.first_rows[:, :1], hydros.last_rows
+
+    def pick(before: Floats, after: Floats) -> Floats:
+        return np.concatenate([before[:, begin], after[:, ends]], axis=2)
+
+    found = hydros.gather(("storage_initial_hm3", "storage_final_hm3"), pick)
+    return {hydro: found[:, place] for place, hydro in enumerate(hydros.ids)}
+
+
+@remembered
+def bounds(results: Results) -> dict[int, Floats]:
+    """The least and the most volume of each reservoir, stages by two; NaN where there is no limit."""
+    try:
+        table = results.table("dictionaries/bounds")
+    except ResultsError:  # a simulation alone has no dictionaries
+        return {}
+    names = ("entity_type_code", "bound_type_code", "entity_id", "stage_id", "bound_value")
+    kind, bound, entity, stage, value = (table[name].to_numpy() for name in names)
+    found: dict[int, Floats] = {}
+    for code in (LOWEST, HIGHEST):
+        own = (kind == HYDRO) & (bound == code)
+        for hydro in np.unique(entity[own]).tolist():
+            limits = found.setdefault(hydro, np.full((int(stage.max()) + 1, 2), np.nan))
+            mine = own & (entity == hydro)
+            limits[stage[mine], code] = value[mine]
+    return found
+
+
+def rows(results: Results, hydro: int) -> Columns:
+    """A row for the beginning, and one for the end of each stage."""
+    found = volumes(results)[hydro]
+    stages = found.shape[1] - 1
+    limits = bounds(results).get(hydro, np.full((stages, 2), np.nan))[[0, *range(stages)]]
+    time = when(results, [0, *range(stages)])
+    time["to"][0], time["label"][0] = time["from"][0], "beginning"
+    quantiles = np.quantile(found, list(QUANTILES.values()), axis=0)
+    return {
+        **{name: time[name] for name in ("from", "to", "label")},
+        **{name: rounded(values) for name, values in zip(QUANTILES, quantiles, strict=True)},
+        "mean": rounded(found.mean(axis=0)),
+        "least": rounded(limits[:, 0]),
+        "most": rounded(limits[:, 1]),
+    }
+
+
+def chart(results: Results, theme: Theme) -> Any:
+    """Bands around the median, between the limits of the reservoir."""
+    alt = altair()
+    x, y = stage_x(results, "to"), quantity_y("volume, hm³")
+    fill = alt.Fill(**key([name for *_, name in BANDS], theme.fan, "square"))
+    stroke = alt.Stroke(**key(("median", "mean", "limits"), (theme.ink, theme.series[1], theme.quiet)))
+    areas = [
+        named(alt.Chart().mark_area().encode(x, of(y, low), y2=high, fill=fill), name)
+        for low, high, name in BANDS
+    ]
+    lines = [
+        named(alt.Chart().mark_line(**look).encode(x, of(y, name), stroke=stroke), LINES.get(name, name))
+        for name, look in LOOKS.items()
+    ]
+    shown = [alt.Tooltip("label:N", title="end of")]
+    shown += [
+        alt.Tooltip(f"{name}:Q", format=NUMBER) for name in ("max", "p95", "median", "mean", "p5", "min")
+    ]
+    return alt.layer(*areas, *lines, hover(results, shown))
+
+
+def caption(results: Results, hydro: int) -> str:
+    """Where it begins, and where it ends."""
+    found = volumes(results)[hydro]
+    low, high = np.quantile(found[:, -1], (0.05, 0.95))
+    name, start, mean = labels(results, "hydro", [hydro])[hydro], found[0, 0], found[:, -1].mean()
+    return (
+        f"{name} · from {grouped(start)} to {grouped(mean)} hm³ in the mean, "
+        f"{grouped(low)} to {grouped(high)} in nine of ten scenarios"
+    )
+
+
+FIGURE = Figure(
+    "storage",
+    "Stored volume",
+    "How full are the reservoirs, and how certain is that?",
+    rows,
+    chart,
+    caption,
+    ("hydro",),
+    options,
+)

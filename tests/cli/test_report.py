@@ -1,0 +1,84 @@
+"""``cobre report`` as users run it."""
+
+import subprocess
+import sys
+
+import pytest
+
+import cobre
+from cobre import report
+from tests.study.cases import copy
+
+COBRE = (sys.executable, "-m", "cobre")
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory):
+    folder = copy("one-reservoir", tmp_path_factory.mktemp("report") / "case")
+    cobre.run(folder)
+    return folder
+
+
+def run(*arguments, before=()):
+    ended = subprocess.run(
+        [*(before or COBRE), *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
+    )
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def test_it_writes_a_page_and_says_what_it_says(case, tmp_path):
+    code, out, err = run(
+        "report", case / "output", "-o", tmp_path / "new" / "page.html", "--title", "A <study>"
+    )
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        *report.reading(case / "output"),
+        f"written to {tmp_path / 'new' / 'page.html'}",
+    ]
+    page = (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
+    assert "<h1>A &lt;study&gt;</h1>" in page
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["page.html"]
+
+
+def test_the_browser_is_asked_to_open_it(case, tmp_path):
+    seen = tmp_path / "seen"
+    browser = tmp_path / "browser.sh"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    browser.chmod(0o755)
+    code, _, err = run("report", case / "output", "--open", before=("env", f"BROWSER={browser} %s", *COBRE))
+    assert (code, err) == (0, "")
+    assert seen.read_text().strip() == (case / "output" / "report.html").as_uri()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("", "did you mean {case}/output?"),
+        ("output/training", "did you mean {case}/output?"),
+        ("output/training/timing", "did you mean {case}/output?"),
+        ("system", "there is no training/_manifest.json; check the path"),
+        ("outptu", "there is no such folder; check the path"),
+    ],
+)
+def test_a_folder_that_is_no_result_is_answered_with_the_one_that_was_meant(case, given, words):
+    code, out, err = run("report", case / given)
+    assert (code, out) == (3, "")
+    assert err.startswith(f"error: {case / given}: ")
+    assert words.format(case=case) in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(case, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    code, _, err = run("report", case / "output", "-o", tmp_path / "file" / "page.html")
+    assert code == 3
+    assert err.startswith(f"error: {tmp_path / 'file' / 'page.html'} cannot be written")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("missing", ["altair", "jinja2", "vl_convert"])
+def test_without_the_extra_it_says_what_to_install(case, missing):
+    program = f"import sys; sys.modules[{missing!r}] = None; from cobre.cli import main; main()"
+    code, out, err = run("report", case / "output", before=(sys.executable, "-c", program))
+    assert (code, out) == (2, "")
+    assert "pip install 'cobre[report]'" in err
