@@ -9,6 +9,8 @@ CORE_TESTS := build/core-tests
 MPICH := build/mpi/mpich
 # How many files of tests run at a time. Many start processes of their own, so more than cores is too many.
 STREAMS ?= 2
+# Which of examples/cases `make demo` runs.
+DEMO ?= four-regions
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test sanitize run-core-tests lint docs bench stubs format clean
@@ -16,8 +18,9 @@ STREAMS ?= 2
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' | expand -t 10
 
-demo: $(VENV)/built  ## see the product's main job
-	$(BIN)/cobre run examples/cases/four-regions --workers 2 --output build/demo
+demo: $(VENV)/built  ## see the product's main job: a study, and a page about it
+	$(BIN)/cobre run examples/cases/$(DEMO) --workers 2 --output build/demo
+	$(BIN)/cobre report build/demo
 
 test: $(VENV)/built $(MPICH)/installed $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
 	$(CORE_TESTS)/core_tests

@@ -7,6 +7,8 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import cobre.comm
 
+collect_ignore_glob = ["docs/_build*"]  # pages that were built have copies of sources
+
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
     patterns=["README.md", "docs/*.md", "docs/**/*.md"],

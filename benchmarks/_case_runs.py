@@ -34,6 +34,7 @@ class Trace:
     seconds: list[float]
     bounds: list[float]
     solves: int
+    solving_s: float | None = None
 
     def until(self, bound: float) -> tuple[float, int] | None:
         """Return the seconds and the iterations until a bound was reached; None if it was not."""
@@ -74,7 +75,16 @@ def trace_of(output: Path) -> Trace:
     for taken in table["time_total_ms"].to_pylist():
         passed += taken / 1000
         seconds.append(passed)
-    return Trace(seconds, table["lower_bound"].to_pylist(), sum(table["lp_solves"].to_pylist()))
+    solves = sum(table["lp_solves"].to_pylist())
+    return Trace(seconds, table["lower_bound"].to_pylist(), solves, _solving(output))
+
+
+def _solving(output: Path) -> float | None:
+    """The seconds in solves, over all threads; None where they are not told, as by the peer."""
+    path = output / "training" / "solver" / "iterations.parquet"
+    if not path.exists() or "solve_time_ms" not in pq.read_schema(path).names:
+        return None
+    return float(sum(pq.read_table(path)["solve_time_ms"].to_pylist()) / 1000)
 
 
 def bits_of(output: Path) -> str:

@@ -58,7 +58,9 @@ def _peer_table(result: dict[str, Any]) -> Table:
 
 def _speedup_table(result: dict[str, Any]) -> Table:
     title = f"the same training, {result['iterations']} iterations, same bits"
-    table = _table(title, "on", "s, best turn", "ratio to one", "by turn", "target", "MB per process")
+    table = _table(
+        title, "on", "s, best turn", "ratio to one", "by turn", "target", "outside solves", "MB per process"
+    )
     for row in result["rows"]:
         alone = row["way"] == "one worker"
         table.add_row(
@@ -67,6 +69,7 @@ def _speedup_table(result: dict[str, Any]) -> Table:
             f"{row['ratio']:.2f}{' !' if not alone and row['ratio'] > result['target'] else ''}",
             f"{min(row['ratios']):.2f} to {max(row['ratios']):.2f}",
             "" if alone else f"{result['target']:.2f}",
+            "" if row["outside_solves"] is None else f"{100 * row['outside_solves']:.0f} %",
             f"{row['peak_mb_per_process']:.0f}",
         )
     return table

@@ -137,6 +137,7 @@ def _contestant(name: str, goal: float, trace: runs.Trace, report: dict[str, Any
 def _speedup(quick: bool, say: Say) -> dict[str, Any]:
     iterations = QUICK_ITERATIONS if quick else ITERATIONS
     seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+    outside: dict[str, float] = {}
     memory: dict[str, float] = {}
     bits: dict[str, str] = {}
     with _case(iterations) as (folder, place):
@@ -145,7 +146,10 @@ def _speedup(quick: bool, say: Say) -> dict[str, Any]:
             for name in harness.rotated(list(WAYS), turn):
                 output = place / f"{name}-{turn}"
                 report = runs.run("ours", folder, output, **WAYS[name])
-                seconds[name].append(runs.trace_of(output).seconds[-1])
+                trace = runs.trace_of(output)
+                seconds[name].append(trace.seconds[-1])
+                if not WAYS[name] and trace.solving_s is not None:
+                    outside[name] = 1 - trace.solving_s / trace.seconds[-1]
                 several = WAYS[name].get("workers", 1) > 1
                 memory[name] = report["peak_mb_of_workers" if several else "peak_mb"]
                 bits[name] = runs.bits_of(output)
@@ -159,6 +163,7 @@ def _speedup(quick: bool, say: Say) -> dict[str, Any]:
             "turns": taken,
             "ratio": min(taken) / min(one),
             "ratios": [mine / theirs for mine, theirs in zip(taken, one, strict=True)],
+            "outside_solves": outside.get(name),
             "peak_mb_per_process": memory[name],
         }
         for name, taken in seconds.items()

@@ -9,11 +9,13 @@ from typing import get_args
 import typer.main
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 import cobre
 from cobre import errors
 from cobre.cli import app as command
+from cobre.cli._help import _sections as sections
 from cobre.comm import ReduceOp
 from cobre.comm.testing import CHECKS, promise
 from cobre.sddp import Event
@@ -30,6 +32,8 @@ exclude_patterns = ["_build"]
 templates_path: list[str] = []
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["cobre.css"]
 html_title = f"Cobre for Python {release}"
 html_show_copyright = False
 html_show_sphinx = False
@@ -44,8 +48,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(NDArray|DTypeLike|SupportsIndex|Sequence|Mapping|Callable|Iterable|Iterator|Any|Self)"),
     (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
     (r"py:exc", r"(TypeError|ValueError)"),
-    (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich)(\..*)?"),
-    (r"py:.*", r"(LayerChart|Path)"),
+    (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich|altair)(\..*)?|Path|LayerChart|choices"),
     (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
     (
         r"py:.*",
@@ -84,6 +87,13 @@ def _spare_colons(_app, what, _name, _obj, _options, lines):
     """Napoleon takes what stands before a colon, in the first line on a property, for its type."""
     if what == "property" and lines:
         lines[:1] = lines[0].replace(": ", ":\n").split("\n")
+
+
+def _list_once(app, _domain, _kind, content):
+    """On the page of errors each class has a heading, which is enough for its table of contents."""
+    if app.env.docname == "reference/errors":
+        for signature in content.parent.findall(addnodes.desc_signature):
+            signature["_toc_name"] = ""
 
 
 def _find_by_short_name(app, env, node, contnode):
@@ -175,18 +185,23 @@ class CommandHelp(_Generated):
         for name in self.arguments[0].split()[1:]:
             _, found, _ = found.resolve_command(typer.Context(found), [name])
         words = re.sub(r"^Example: (.+)$", r"Example: `\1`", found.help or "", flags=re.MULTILINE)
-        lines = [*words.splitlines(), "", "| Option | Meaning |", "| --- | --- |"]
-        lines += [
-            f"| `{'`, `'.join(option.opts)}` | {_cell(option.help or '')} |"
-            for option in found.params
-            if "completion" not in option.opts[0]
-        ]
+        lines = words.splitlines()
+        for heading, rows in sections(found, typer.Context(found, info_name=self.arguments[0])).items():
+            first = heading.removesuffix("s") if heading in {"Arguments", "Options"} else heading
+            lines += ["", f"| {first} | |", "| --- | --- |"]
+            lines += [f"| {self._name(name)} | {_cell(meaning)} |" for name, meaning in rows]
         return "\n".join(lines)
+
+    def _name(self, name):
+        """A command leads to its section; what belongs together stays together."""
+        link = f"#cobre-{name}" if self.arguments[0] == "cobre" and name[0].isalpha() else ""
+        return f"[`{name}`]({link})" if link and name not in {"comm", "schema"} else f"`{_cell(name)}`"
 
 
 def setup(app):
     app.connect("autodoc-process-docstring", _spare_colons, priority=400)  # before Napoleon
     app.connect("autodoc-process-docstring", _adapt_docstring)
+    app.connect("object-description-transform", _list_once)
     app.connect("missing-reference", _find_by_short_name)
     app.add_directive("conformance-checks", ConformanceChecks)
     app.add_directive("number-of-checks", NumberOfChecks)

@@ -1,68 +1,62 @@
-"""What the pages say that no example runs: names, variables, links and printed output."""
+"""Every command in the pages runs, or is declared below with the reason why it does not, and is parsed."""
 
-import doctest
-import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+import typer.main
 
-import cobre.case
-import cobre.comm
-import cobre.comm.testing
-import cobre.errors
-import cobre.lp
-import cobre.report
-import cobre.results
-import cobre.sddp
-import cobre.stochastic
-import cobre.study
-import cobre.system
-from cobre.comm import _config
-from cobre.comm._registry import BUILTIN
-from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
+from cobre.cli import app
+from tests.cli.test_help import ALL
+from tests.doc_pages import DOCS, PAGES, ROOT, as_a_clone, blocks, run_session
 
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
-PAGES = [
-    *ROOT.glob("*.md"),
-    *(page for page in DOCS.rglob("*.md") if "_build" not in page.relative_to(DOCS).parts),
-]
-
+USAGE_ERROR = typer.BadParameter.__base__
 
 needs_shm = pytest.mark.skipif(sys.platform != "linux", reason="the pages use shm, which needs Linux")
+no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+
+#: Pages that are one story: their commands leave files that later ones use.
+STORIES = [
+    DOCS / "tutorial" / "newcomer.md",
+    DOCS / "how-to" / "make-a-case.md",
+    DOCS / "how-to" / "run-a-case.md",
+    DOCS / "how-to" / "look-at-results.md",
+    DOCS / "how-to" / "compare-two-runs.md",
+    DOCS / "how-to" / "train-in-parallel.md",
+    DOCS / "explanation" / "promises.md",
+]
+
+#: Commands that no test runs, as patterns, and why.
+NOT_RUN = {
+    r"pip install .*": "it installs; the tests run in what was installed so",
+    r"jupyter lab .*": "it opens a browser; another test runs the notebook",
+    r"make (demo|test|lint|docs|help|sanitize|bench)\b.*": "what runs these tests",
+    r"module load .*": "modules are those of a cluster",
+    r'(srun|mpiexec(\.hydra)?) .*"\$SLURM_NTASKS" .*': "it needs SLURM",
+    r"docker run .*": "it needs Docker and an image",
+    r"node-\d\$ .*": "it needs a second machine",
+    r"COBRE_(SHM|TCP)_\w+=.* COBRE_\w+_RANK=0 .*": "one rank of a group, whose others are elsewhere",
+    r"export COBRE_TCP_(TOPOLOGY|TLS_\w+)=.*": "a setting for the ranks of several machines",
+    r"python benchmarks/cost_model\.py.*": "another test runs it; this measures, or writes",
+    r"(sed -i .*|cobre run my-lake --workers 2 --output night)": "somebody presses Ctrl-C",
+}
+
+#: What a line begins with that is a command, where there is no prompt to tell.
+COMMAND = r"(?:\w+=\S+ )*(?:cobre|python|pip|jupyter|make|mpiexec|srun|docker|module|export|sh) "
+SHELLS = r"(?:text|bash|sh|shell)"
 
 
-def _blocks(text, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-
-
-def _by_rank(output):
-    """Lines in the order of their rank, since ranks print when they like."""
-    lines = output.splitlines(keepends=True)
-    return "".join(sorted(lines, key=lambda line: re.match(r"(\[\d+\])?", line)[0]))
-
-
-def _run_session(block, folder):
-    """Run the commands of a ``console`` block; what they print must be what follows them there."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for command, wanted in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-        ran = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            env={**os.environ, "PATH": path, "COLUMNS": "80"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert doctest.OutputChecker().check_output(
-            _by_rank(wanted), _by_rank(ran.stdout), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        ), f"{command} printed\n{ran.stdout}"
+def _shown(page):
+    """The commands of a page in blocks that are not run, by block: a prompt tells, or how they begin."""
+    for block in blocks(page.read_text(), SHELLS):
+        if not block.startswith(("#!", "#SBATCH")):
+            lines = re.sub(r"\\\n\s*", "", block).splitlines()
+            yield from (
+                line.removeprefix("$ ") for line in lines if re.match(rf"\$ |[\w-]+\$ |{COMMAND}", line)
+            )
 
 
 @needs_shm
@@ -70,18 +64,13 @@ def test_readme_prints_what_it_says_it_prints(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
     names = ["study.py", "reservoir.py", "squares.py"]
-    for name, script in zip(names, _blocks(readme, "python"), strict=True):
+    for name, script in zip(names, blocks(readme, "python"), strict=True):
         (tmp_path / name).write_text(script)
-    sessions = _blocks(readme, "console")
-    assert [session.count("$ ") for session in sessions] == [1, 1, 1, 2]
+    sessions = blocks(readme, "console")
+    assert [session.count("\n$ ") for session in sessions] == [2, 0, 0, 1]
     for session in sessions:
-        _run_session(session, tmp_path)
+        run_session(session, tmp_path)
 
-
-no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
-
-#: Pages that are one story: their commands leave files that later ones use.
-STORIES = [DOCS / "tutorial" / "first-case.md", DOCS / "how-to" / "run-a-case.md"]
 
 SESSIONS = [
     pytest.param(
@@ -91,126 +80,106 @@ SESSIONS = [
     )
     for page in PAGES
     if page.parent != ROOT and page not in STORIES
-    for number, block in enumerate(_blocks(page.read_text(), "console"))
+    for number, block in enumerate(blocks(page.read_text(), "console"))
 ]
 
 
 @needs_shm
 @pytest.mark.parametrize("session", SESSIONS)
 def test_a_session_on_a_page_shows_what_is_printed(session):
-    _run_session(session, ROOT)
+    run_session(session, ROOT)
 
 
 @needs_shm
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
 def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
-    shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
-    step = r"(?:In a file `(?P<name>\w+\.py)`:.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
+    as_a_clone(tmp_path)
+    file = r"(?:[Ii]n a\s+file|At the end of) `(?P<name>\w+\.py)`:"
+    step = rf"(?:{file}.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
     for found in re.finditer(step, page.read_text(), re.DOTALL | re.MULTILINE):
         if found["language"] == "console":
-            _run_session(found["block"], tmp_path)
+            run_session(found["block"], tmp_path)
         elif found["name"]:
-            (tmp_path / found["name"]).write_text(found["block"])
+            with (tmp_path / found["name"]).open("a") as script:
+                script.write(found["block"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_between_files_lead_somewhere(page):
-    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
-    targets = [target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", prose)]
-    missing = [t for t in targets if t and "://" not in t and not (page.parent / t).exists()]
-    assert missing == []
+def test_a_command_that_is_not_run_is_declared(page):
+    shown = list(_shown(page))
+    assert [command for command in shown if not any(re.fullmatch(known, command) for known in NOT_RUN)] == []
 
 
-@pytest.mark.parametrize(
-    ("module", "page"),
-    [
-        (cobre.comm, "comm.md"),
-        (cobre.comm.testing, "testing.md"),
-        (cobre.sddp, "sddp.md events.md lp.md"),
-        (cobre.lp, "lp.md"),
-        (cobre.stochastic, "stochastic.md"),
-        (cobre.case, "case.md"),
-        (cobre.system, "system.md"),
-        (cobre.report, "report.md"),
-        (cobre.results, "outputs.md"),
-        (cobre, "study.md case.md sddp.md"),
-        (cobre.study, "study.md"),
-    ],
-    ids=lambda value: getattr(value, "__name__", value),
-)
-def test_every_public_name_is_in_the_reference(module, page):
-    """Errors have a page of their own, which lists whatever the module holds."""
-    text = "".join((DOCS / "reference" / name).read_text() for name in page.split())
-    documented = set(re.findall(r"\.\. (?:auto)?(?:class|function|data):: (\w+)", text))
-    assert set(module.__all__) - set(cobre.errors.__all__) <= documented
+def test_nothing_is_declared_that_is_not_there():
+    shown = [command for page in PAGES for command in _shown(page)]
+    assert [known for known in NOT_RUN if not any(re.fullmatch(known, one) for one in shown)] == []
 
 
-def _rows(text):
-    """The cells of the tables' rows whose first cell is a variable, without code marks."""
-    rows = [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    return {row[0]: row[1:] for row in rows if row and row[0].startswith("COBRE_")}
+SCRIPTS = [
+    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
+    for page in PAGES
+    for number, block in enumerate(blocks(page.read_text(), SHELLS))
+    if block.startswith(("#!", "#SBATCH"))
+]
 
 
-FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS", "COBRE_TEST_LARGE"}
-FOR_TESTS |= {"COBRE_TEST_CASES", "COBRE_TEST_RANDOM_CASES"}
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_job_script_is_one_that_a_shell_can_read(script):
+    subprocess.run(["bash", "-n"], input=script, text=True, timeout=10, check=True)
 
 
-def test_the_table_of_variables_has_every_setting():
-    rows = _rows((DOCS / "reference" / "environment.md").read_text())
-    declared = {}
-    for config in (_config.ShmConfig, _config.TcpConfig, _config.MpiConfig):
-        for name, rule, required in config._declared():
-            default = "required" if required else getattr(config, name)
-            if name == "coordinator":
-                default = "required, except on rank 0"
-            shown = (
-                "none" if default is None else str(default).removesuffix(".0" * isinstance(default, float))
-            )
-            declared[rule.variable] = [shown, name]
-    described = {name: cells[:2] for name, cells in rows.items() if name in declared}
-    assert described == declared
-    assert rows.keys() - declared.keys() == {
-        BACKEND_VARIABLE,
-        _config.MPI_RANK_PROCESS_VARIABLE,
-        *FOR_TESTS,
-    }
+def _prose(page):
+    """A page without its blocks."""
+    return re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
-SNIPPETS = [page for page in (ROOT / "examples" / "several_machines").iterdir() if page.is_file()]
+#: What follows the word cobre, up to where a shell or a sentence goes on.
+USE = rf"(?:^|[\s('])cobre ((?:{'|'.join({words[0] for words in ALL})})\b[^|;&>#)'`]*)"
 
 
-@pytest.mark.parametrize("page", [*PAGES, *SNIPPETS], ids=lambda page: str(page.relative_to(ROOT)))
-def test_no_variable_is_named_that_does_not_exist(page):
-    known = _rows((DOCS / "reference" / "environment.md").read_text()).keys()
-    named = set(re.findall(r"\bCOBRE_[A-Z_]*[A-Z]\b(?!_?\*)", page.read_text()))
-    assert named <= known
+def _uses(page):
+    """What a page says after the word cobre, in blocks and in code marks: the words of each command."""
+    shown = re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    lines = re.sub(r"\\\n\s*", "", "\n".join(shown)).splitlines()
+    for line in lines + re.findall(r"`([^`\n]+)`", _prose(page)):
+        for words in re.findall(USE, line):
+            yield [word.strip('"') for word in words.split() if not re.fullmatch(r"\$\w+", word)]
 
 
-def test_the_variables_of_launchers_are_listed():
-    text = (DOCS / "reference" / "environment.md").read_text()
-    assert [name for name in MPI_LAUNCHER_VARIABLES if f"`{name}`" not in text] == []
+#: Options of other programs that pages name.
+OTHERS = {
+    "container engines": {"--abort-on-container-failure", "--memory", "--cap-add", "--ipc"},
+    "and their limits": {"--cpuset-cpus", "--cpus"},
+    "SLURM": {"--cpus-per-task", "--cpu-bind"},
+    "MPI": {"--with-pmi", "--allow-run-as-root", "--oversubscribe", "--bind-to"},
+    "our benchmarks": {"--calibrate", "--topology"},
+}
 
 
-def test_the_cost_model_gives_the_figure_and_the_table_of_its_page(tmp_path):
-    page, figure = DOCS / "explanation" / "cost.md", tmp_path / "cost.svg"
-    command = [sys.executable, ROOT / "benchmarks" / "cost_model.py", "--out", figure]
-    table = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    assert table in page.read_text()
-    assert figure.read_text() == page.with_suffix(".svg").read_text()
+def test_an_option_that_is_named_alone_exists():
+    text = "".join(map(_prose, PAGES))
+    known = {name for found in ALL.values() for option in found.params for name in option.opts}
+    assert set(re.findall(r"`(--[\w-]+)", text)) - known == set.union(*OTHERS.values())
 
 
-def test_every_builtin_backend_is_described():
-    text = (DOCS / "how-to" / "choose-a-backend.md").read_text()
-    assert [name for name in BUILTIN if f"\n| `{name}` |" not in text] == []
+def _parse(words):
+    """Let the real command parse the words."""
+    found, name = typer.main.get_command(app), "cobre"
+    while hasattr(found, "commands"):
+        if not words:
+            return
+        name, found, words = found.resolve_command(typer.Context(found), words)
+    found.make_context(name, list(words))
 
 
-def test_every_hook_is_described():
-    text = (DOCS / "how-to" / "write-a-backend.md").read_text()
-    hooks = cobre.comm.BackendCommunicator.__abstractmethods__ | {"_close"}
-    assert [hook for hook in sorted(hooks) if not re.search(rf"\n\| `{hook}\b", text)] == []
-
-
-def test_the_number_of_checks_is_right_wherever_it_is_written():
-    for page in PAGES:
-        for kept, total in re.findall(r"(\d+) of (\d+) promises", page.read_text()):
-            assert (int(kept), int(total)) == (len(cobre.comm.testing.CHECKS),) * 2, page
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_command_understands_what_pages_say_of_it(page):
+    for words in _uses(page):
+        try:
+            _parse(words)
+        except USAGE_ERROR as error:
+            # Prose leaves out what it is not about: the command of "cobre launch -n 4", the number of "-n".
+            left_out = type(error).__name__ == "MissingParameter" or "requires an argument" in error.message
+            if not left_out:
+                pytest.fail(f"cobre {shlex.join(words)}: {error.message}")

@@ -16,7 +16,7 @@ QUICK = ("--budget", "0.001")
 
 @pytest.mark.parametrize("backend", ["shm", "tcp"])
 def test_every_collective_and_size_is_reported(backend):
-    code, out, err = cobre("comm", "bench", "-n", 2, "--backend", backend, "--json", *QUICK)
+    code, out, err = cobre("comm", "bench", "-n", 2, "--backend", backend, "-f", "json", *QUICK)
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert (report["backend"], report["ranks"]) == (backend, 2)
@@ -37,7 +37,7 @@ def test_people_get_a_table():
 
 def test_it_joins_the_ranks_of_mpiexec(mpiexec, start_process):
     launcher = mpiexec.launcher
-    command = ["-n", "2", *COBRE, "comm", "bench", "--json", *QUICK]
+    command = ["-n", "2", *COBRE, "comm", "bench", "-f", "json", *QUICK]
     code, out, _ = output_of(start_process(str(launcher.mpiexec), *launcher.options, *command))
     assert code == 0
     assert (json.loads(out)["backend"], json.loads(out)["ranks"]) == ("mpi", 2)

@@ -21,7 +21,7 @@ def check(start_process):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_the_example_backend_keeps_the_contract(check, size):
-    code, out, err = output_of(check("-n", str(size), "--backend", "socket", "--json"))
+    code, out, err = output_of(check("-n", str(size), "--backend", "socket", "-f", "json"))
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert (report["backend"], report["ranks"]) == ("socket", size)

@@ -122,7 +122,7 @@ def test_a_terminal_shows_a_table_and_then_a_summary(quick, window, width, heigh
     assert shown.terminal.cursor
     assert shown.terminal.colours > 20
     assert "elapsed" not in "\n".join(shown.terminal.history)  # the table is gone
-    for words in ("─  case  ─", "trained", "simulated", "5 scenarios", "cobre report out"):
+    for words in ("─ case ─", "trained", "simulated", "5 scenarios", "cobre report out"):
         assert words in screen
     assert "stopped by the limit of 40" in " ".join(screen.split()).replace("│ │ ", "")
 

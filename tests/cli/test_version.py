@@ -25,7 +25,7 @@ def test_programs_get_everything():
     assert found["packages"]["highspy"] == version("highspy")
     assert all(Path(path).exists() for path in found["core"].values())
     assert found["usable_cpus"] == len(os.sched_getaffinity(0))
-    info = json.loads(cobre("comm", "info", "--json")[1])
+    info = json.loads(cobre("comm", "info", "-f", "json")[1])
     assert {name: found[name] for name in info} == info
 
 

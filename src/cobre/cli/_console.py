@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Color = Literal["auto", "always", "never"]
-ColorOption = Annotated[
-    Color,
-    typer.Option(
-        help="Colours: auto is in a terminal, or as NO_COLOR and FORCE_COLOR say.", rich_help_panel="Output"
-    ),
+COLOR_HELP = "Colours: auto is in a terminal, or as NO_COLOR and FORCE_COLOR say."
+ColorOption = Annotated[Color, typer.Option(help=COLOR_HELP)]
+FormatOption = Annotated[
+    Literal["human", "json"], typer.Option("-f", "--output-format", help="For people, or for programs.")
 ]
 
 

@@ -13,7 +13,7 @@ import typer
 
 from cobre import __version__
 from cobre._words import count
-from cobre.cli import _console, _summary
+from cobre.cli import _console, _outcome
 from cobre.cli._ending import exit_code_of
 from cobre.comm._selection import launched_ranks
 
@@ -94,7 +94,7 @@ class Human(Teller):
 
     def finished(self, case: Case, done: RunResult) -> None:
         """Print the summary."""
-        _summary.show(_console.stdout(self._color, watched=self._watched), case, done)
+        _outcome.show(_console.stdout(self._color, watched=self._watched), case, done)
 
 
 class Json(Teller):
@@ -110,7 +110,7 @@ class Json(Teller):
 
     def finished(self, case: Case, done: RunResult) -> None:
         """Write the figures."""
-        self._write(_summary.figures(case, done))
+        self._write(_outcome.figures(case, done))
 
     def failed(self, error: BaseException, resume: str | None) -> None:
         """Write what an error says."""
@@ -119,7 +119,7 @@ class Json(Teller):
                 "event": "run_failed",
                 "exit_code": exit_code_of(error),
                 "cobre_version": __version__,
-                "error": _summary.error_figures(error),
+                "error": _outcome.error_figures(error),
                 "resume": resume,
             }
         )

@@ -18,7 +18,7 @@ from cobre._about import about
 from cobre.cli import _console
 from cobre.cli._backends import Backends
 from cobre.cli._complete import backend_names
-from cobre.cli._console import Color, ColorOption
+from cobre.cli._console import Color, ColorOption, FormatOption
 from cobre.cli._group import Command, Group
 from cobre.comm import Topology, choose, create_communicator
 from cobre.comm._launch import group_environments, launch
@@ -42,7 +42,6 @@ Ranks = Annotated[
         "-n", "--ranks", metavar="N", min=1, help="How many ranks to start; otherwise those that there are."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 @app.callback()
@@ -54,13 +53,13 @@ def _comm() -> None:
 
 
 @app.command(cls=Command)
-def info(as_json: AsJson = False, color: ColorOption = "auto") -> None:
+def info(output_format: FormatOption = "human", color: ColorOption = "auto") -> None:
     """Print which backends are available, which one would be chosen here, and why.
 
     Example: cobre comm info
     """
     backends = Backends()
-    if as_json:
+    if output_format == "json":
         typer.echo(json.dumps(backends.plain(), indent=2))
     else:
         backends.show(_console.stdout(color))
@@ -71,7 +70,7 @@ def check(
     backend: Backend = None,
     ranks: Ranks = None,
     only: Annotated[str, typer.Option(help="Run only checks whose name contains this.")] = "",
-    as_json: AsJson = False,
+    output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
     """Check that a backend keeps the whole contract here, on this machine or cluster.
@@ -87,9 +86,9 @@ def check(
     if not checks:
         raise typer.BadParameter(f"no check has {only!r} in its name", param_hint="--only")
     if ranks is not None:
-        _again(
-            ["check", "--backend", name, "--only", only, "--color", color, *["--json"] * as_json], name, ranks
-        )
+        options = ["--only", only, "--output-format", output_format, "--color", color]
+        _again(["check", "--backend", name, *options], name, ranks)
+    as_json = output_format == "json"
     runner = GroupRunner(lambda: create_communicator(name))
     outcomes = list(_watched(runner.rank, run_checks(runner, checks), len(checks), "checking", as_json))
     failed = sum(not outcome.passed for outcome in outcomes)
@@ -107,7 +106,7 @@ def bench(
     budget: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="How long to measure each, more or less.")
     ] = 0.1,
-    as_json: AsJson = False,
+    output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
     """Measure how long the four collectives take here, on this machine or cluster.
@@ -123,8 +122,9 @@ def bench(
     """
     name = backend or (_chosen_here() if ranks is None else "shm")
     if ranks is not None:
-        options = ["--backend", name, "--budget", str(budget), "--color", color, *["--json"] * as_json]
-        _again(["bench", *options], name, ranks)
+        options = ["--budget", str(budget), "--output-format", output_format, "--color", color]
+        _again(["bench", "--backend", name, *options], name, ranks)
+    as_json = output_format == "json"
     with create_communicator(name) as comm:
         measured = list(_watched(comm.rank, measure(comm, budget_s=budget), count(), "measuring", as_json))
         if comm.rank == 0:

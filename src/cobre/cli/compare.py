@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from cobre.cli import _console
 from cobre.cli._complete import result_folders
-from cobre.cli._console import ColorOption
+from cobre.cli._console import ColorOption, FormatOption
 
 #: How many rows a table has unless all are asked for.
 FEW = 5
@@ -21,9 +21,7 @@ def compare(  # noqa: PLR0913, PLR0917  the options of a command
     b: Annotated[Path, typer.Argument(help="The one to compare it with.", autocompletion=result_folders)],
     every: Annotated[bool, typer.Option("--all", "-a", help="All rows of tables, however many.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if they differ.")] = False,
-    output_format: Annotated[
-        Literal["human", "json"], typer.Option("--output-format", "-f", help="For people, or for programs.")
-    ] = "human",
+    output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
     """Say what differs between two results: settings, bounds, policies, costs.

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cobre.cli._complete import backend_names, case_folders
-from cobre.cli._console import ColorOption
+from cobre.cli._console import COLOR_HELP, Color
 from cobre.cli._ending import rank_here, resumable
 from cobre.cli._telling import Format, Teller, teller
 
@@ -76,7 +76,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         bool,
         typer.Option("-q", "--quiet", help="Say nothing but warnings and errors.", rich_help_panel=OUTPUT),
     ] = False,
-    color: ColorOption = "auto",
+    color: Annotated[Color, typer.Option(help=COLOR_HELP, rich_help_panel=OUTPUT)] = "auto",
 ) -> None:
     """Train a policy for a case and simulate it; everything is written to a folder.
 

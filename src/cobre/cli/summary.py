@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from cobre.cli import _console
 from cobre.cli._complete import any_folders
-from cobre.cli._console import ColorOption
+from cobre.cli._console import ColorOption, FormatOption
 
 #: How many rows a table has unless all are asked for.
 FEW = 15
@@ -22,9 +22,7 @@ def summary(
         typer.Argument(metavar="DIR", help="A case folder, or a result folder.", autocompletion=any_folders),
     ],
     every: Annotated[bool, typer.Option("--all", "-a", help="All rows of tables, however many.")] = False,
-    output_format: Annotated[
-        Literal["human", "json"], typer.Option("--output-format", "-f", help="For people, or for programs.")
-    ] = "human",
+    output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
     """Say in a few numbers what a case is, or what a run has found.

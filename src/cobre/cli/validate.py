@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cobre._words import count
 from cobre.cli import _console
 from cobre.cli._complete import case_folders
-from cobre.cli._console import ColorOption
+from cobre.cli._console import ColorOption, FormatOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,9 +26,7 @@ def validate(
     case: Annotated[
         Path, typer.Argument(help="The case folder, which holds config.json.", autocompletion=case_folders)
     ],
-    output_format: Annotated[
-        Literal["human", "json"], typer.Option("-f", "--output-format", help="For people, or for programs.")
-    ] = "human",
+    output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
     """Check a case folder without solving anything: files, fields, references, dimensions, meaning.

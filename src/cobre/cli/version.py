@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
 from cobre.cli import _console
-from cobre.cli._console import ColorOption
+from cobre.cli._console import ColorOption, FormatOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 def version(
-    output_format: Annotated[
-        Literal["human", "json"], typer.Option("--output-format", "-f", help="For people, or for programs.")
-    ] = "human",
+    output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
     """What is installed here: versions, solver, machine, backends.

@@ -48,7 +48,7 @@ class Figure:
     size: tuple[int, int] = (720, 320)
 
     def options(self, source: Source) -> Options:
-        """Return what may be chosen: for each of ``choices`` the values with words for them, the default first.
+        """Return what may be chosen: by each of ``choices``, values with words for them, the default first.
 
         Raises:
             ResultsError: the results have not what the figure shows.

@@ -148,5 +148,7 @@ def simulation_words(event: SimulationProgress) -> list[str]:
     rate = f"{event.done / event.seconds:.3g}/s" if event.done and event.seconds > 0 else ""
     rest = rest_s(event)
     left = f"{duration(rest)} left" if rest else ""
-    mean = mean_words(event.estimate) if event.estimate is not None else ""
+    # In the end the mean of one rank's part would pass for that of all.
+    so_far = event.estimate if event.done < event.total else None
+    mean = mean_words(so_far) if so_far is not None else ""
     return [part for part in (rate, left, mean) if part]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from os import PathLike
 from pathlib import Path
+from types import TracebackType
 from typing import Self, TextIO
 
 from rich.console import Console
@@ -50,8 +51,11 @@ class ProgressBar(Closing):
 
     def close(self) -> None:
         """Leave the terminal as it was. Another run may be shown afterwards."""
-        with finishing():
-            self._face.end()
+        try:
+            with finishing():
+                self._face.end()
+        except (OSError, SystemExit):
+            self._console.quiet = True
 
     def _show(self, event: Event) -> None:
         match event:
@@ -107,8 +111,14 @@ class LiveTable(ProgressBar):
         self._moving = False
 
     def __enter__(self) -> Self:
-        self._moving = True  # from now on somebody will close it, so there may be a thread
+        self._moving = True  # until somebody closes it, so there may be a thread
         return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._moving = False
+        super().__exit__(kind, error, trace)
 
     def _face_for(self, watch: Watch) -> Face:
         if watch.simulation is None and self._console.is_interactive and not self._console.is_jupyter:

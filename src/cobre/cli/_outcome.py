@@ -34,7 +34,7 @@ def figures(case: Case, done: RunResult) -> dict[str, Any]:
             "output_directory": done.output_directory.resolve(),
             "training": None if training is None else _training(training),
             "simulation": None if simulation is None else _simulation(simulation, training),
-            "files": _files(done.output_directory),
+            "files": _files(done.output_directory, case.config.policy.path),
             "warnings": case.warnings,
             "next": next_commands(done.output_directory),
         }
@@ -100,16 +100,15 @@ def _place(simulation: SimulationResult, training: TrainingResult) -> str:
     return "above" if bound > estimate.mean + half else "inside"
 
 
-def _files(folder: Path) -> dict[str, Any]:
-    """Where things are in the folder; of the simulation one folder per table, of many files."""
-    inside = {part: folder / part for part in ("training", "simulation")}
-    written = [*folder.glob("*/policy.cobre"), *folder.glob("*/checkpoint.cobre")]
+def _files(folder: Path, policy: str) -> dict[str, list[str]]:
+    """Where things are in the folder; of the simulation one folder per table, which has many files."""
+    found = {
+        "policy": (folder / policy).glob("*.cobre"),
+        "training": (path for path in (folder / "training").rglob("*") if path.is_file()),
+        "simulation": (folder / "simulation").glob("*"),
+    }
     return {
-        "policy": sorted(path.relative_to(folder).as_posix() for path in written),
-        "training": sorted(
-            path.relative_to(folder).as_posix() for path in inside["training"].rglob("*") if path.is_file()
-        ),
-        "simulation": sorted(path.relative_to(folder).as_posix() for path in inside["simulation"].glob("*")),
+        part: sorted(path.relative_to(folder).as_posix() for path in paths) for part, paths in found.items()
     }
 
 
@@ -134,7 +133,7 @@ def show(console: Console, case: Case, done: RunResult) -> None:
     for i, (label, text) in enumerate(rows):
         again = i > 0 and rows[i - 1][0] == label
         grid.add_row("" if again else label, Text(text, "bold cyan" if label == "next" else ""))
-    title = Text(f" {case.folder.name} ", "bold green")
+    title = Text(case.folder.name, "bold green")
     console.print(Panel(grid, title=title, title_align="left", border_style="green", expand=False))
 
 

@@ -1,0 +1,73 @@
+"""The pages, and how to run what they show."""
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(page for page in DOCS.rglob("*.md") if "_build" not in page.relative_to(DOCS).parts),
+]
+
+#: A machine that tests has few cores, perhaps no ordinary user, and no network card; and no terminal.
+ENVIRONMENT = {
+    "COLUMNS": "80",
+    "DEMO": "one-reservoir",  # what `make demo` runs otherwise takes a minute
+    "TERM": "dumb",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_osc": "^ucx",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+
+def as_a_clone(folder):
+    """Fill a folder with what a clone has, built: examples to write to, the rest as links."""
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("output"))
+    for name in ("Makefile", "benchmarks", "pyproject.toml", "tools", "CMakeLists.txt", "native", "src"):
+        (folder / name).symlink_to(ROOT / name)
+    environment = folder / ".venv"
+    environment.mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        (environment / entry.name).symlink_to(entry)
+    for stamp in ("tools", "built"):  # make takes what is newer than its sources for done
+        (environment / stamp).unlink(missing_ok=True)
+        (environment / stamp).touch()
+
+
+def blocks(text, language):
+    """The contents of the fenced blocks in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def run_session(block, folder):
+    """Run the commands of a ``console`` block; what they print must be what follows them there."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, wanted in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+        ran = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env={**os.environ, **ENVIRONMENT, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert doctest.OutputChecker().check_output(
+            _by_rank(wanted), _by_rank(ran.stdout), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        ), f"{command} printed\n{ran.stdout}"
+
+
+def _by_rank(output):
+    """Lines in the order of their rank, since ranks print when they like."""
+    lines = output.splitlines(keepends=True)
+    return "".join(sorted(lines, key=lambda line: re.match(r"(\[\d+\])?", line)[0]))

@@ -1,0 +1,228 @@
+"""What the pages say of the code: errors, findings, names, tests and terms are all there, and no others."""
+
+import contextlib
+import functools
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import cobre.case
+import cobre.comm
+import cobre.comm.testing
+import cobre.lp
+import cobre.report
+import cobre.results
+import cobre.sddp
+import cobre.stochastic
+import cobre.study
+import cobre.system
+from cobre import errors
+from cobre.case._report import Kind
+from cobre.cli._ending import exit_code
+from cobre.comm import _config
+from cobre.comm._registry import BUILTIN
+from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
+from tests import test_errors
+from tests.cli.test_help import ALL
+from tests.doc_pages import DOCS, PAGES, ROOT
+
+EXCEPTIONS = [
+    error
+    for name in errors.__all__
+    if inspect.isclass(error := getattr(errors, name)) and issubclass(error, errors.CobreError)
+]
+#: One of each error that is raised itself; the families have none.
+RAISED = {type(example): example for example in test_errors.EXAMPLES}
+RAISED[errors.IOError] = errors.IOError("my_case", "there is no such folder")
+
+
+def _sections(text, level):
+    """The text beneath each heading of a level, by its words without code marks."""
+    parts = re.split(rf"^{'#' * level} `?(.+?)`?$", text, flags=re.MULTILINE)
+    bodies = [re.split(rf"^#{{1,{level}}} ", part, flags=re.MULTILINE)[0] for part in parts[2::2]]
+    return dict(zip(parts[1::2], bodies, strict=True))
+
+
+@pytest.mark.parametrize("error", EXCEPTIONS, ids=lambda error: error.__name__)
+def test_every_error_has_a_cause_and_a_cure(error):
+    text = (DOCS / "reference" / "errors.md").read_text()
+    told = (
+        _sections(text, 3)[error.__name__] if error is not errors.CobreError else _sections(text, 1)["Errors"]
+    )
+    assert "**Cause.**" in told
+    assert "**Cure.**" in told
+    assert f".. autoexception:: {error.__name__}\n" in told
+    if error not in RAISED:
+        return
+    fields = [name for name in inspect.signature(error).parameters if name not in {"self", "args"}]
+    assert re.findall(r"`(\w+)`", re.search(r"^\*\*Fields\.\*\* (.*)$", told, re.MULTILINE)[1]) == fields
+    assert f"{exit_code(RAISED[error])}." in re.search(r"^\*\*Exit status\.\*\* (.*)$", told, re.MULTILINE)[1]
+    assert re.search(rf"^(?:\[0\] )?cobre\.errors\.{error.__name__}: |^\$ ", told, re.MULTILINE)
+
+
+def test_every_kind_of_finding_has_a_cause_a_cure_and_an_example():
+    text = (DOCS / "reference" / "findings.md").read_text()
+    rows = re.findall(r"^\| \[`(\w+)`\]\(#[\w-]+\) \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert [kind for kind, _, _ in rows] == list(get_args(Kind))
+    shown = _sections(text, 3)
+    assert [kind for kind, _, _ in rows if f"\n{kind}, in " not in shown[kind]] == []
+    assert all(f'"{kind}"' in errors.Finding.__doc__ for kind, _, _ in rows)
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "tutorial").glob("[!i]*.md")), ids=lambda page: page.stem)
+def test_a_page_of_the_tutorial_says_where_its_words_are_explained(page):
+    """That each {term} is in the glossary is for Sphinx to find out, which builds with warnings as errors."""
+    assert page.read_text().count("{term}`") >= 2
+
+
+def test_the_tests_that_guard_a_promise_exist():
+    promises = _sections((DOCS / "explanation" / "promises.md").read_text(), 2)
+    assert len(promises) == 6
+    for name, told in promises.items():
+        parts = [
+            told.index(f"**{part}") for part in ("It means**", "See it.**", "Tests.**", "Not promised.**")
+        ]
+        assert parts == sorted(parts), name
+        named = re.findall(r"`(tests/[\w/.]+)`", told[parts[2] : parts[3]])
+        assert [file for file in named if not (ROOT / file).is_file()] == []
+        assert named or name.startswith("Fast")
+
+
+def _named_code(page):
+    """Links whose words are a name in the code: pairs of the name and the file."""
+    return re.findall(r"\[`(cobre\.[\w.]+)`\]\(\.\./\.\./(src/[\w/.]+)\)", page.read_text())
+
+
+def _found(name):
+    """The object that a dotted name stands for."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            found = importlib.import_module(".".join(parts[:end]))
+            return functools.reduce(getattr, parts[end:], found)
+    raise LookupError(name)
+
+
+CODE = sorted({pair for page in (DOCS / "explanation").glob("*.md") for pair in _named_code(page)})
+assert len(CODE) > 30, "the names are no longer found in the pages"
+
+
+@pytest.mark.parametrize(("name", "file"), CODE, ids=lambda value: value)
+def test_code_that_a_page_names_is_where_it_says(name, file):
+    assert Path(inspect.getsourcefile(inspect.unwrap(_found(name)))) == ROOT / file
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_files_lead_somewhere(page):
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    targets = [target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", prose)]
+    missing = [t for t in targets if t and "://" not in t and not (page.parent / t).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("module", "page"),
+    [
+        (cobre.comm, "comm.md"),
+        (cobre.comm.testing, "testing.md"),
+        (cobre.sddp, "sddp.md events.md lp.md"),
+        (cobre.lp, "lp.md"),
+        (cobre.stochastic, "stochastic.md"),
+        (cobre.case, "case.md"),
+        (cobre.system, "system.md"),
+        (cobre.results, "outputs.md"),
+        (cobre.report, "report.md"),
+        (cobre, "study.md case.md sddp.md"),
+        (cobre.study, "study.md"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_every_public_name_is_in_the_reference(module, page):
+    """Errors have a page of their own, which lists whatever the module holds."""
+    text = "".join((DOCS / "reference" / name).read_text() for name in page.split())
+    documented = set(re.findall(r"\.\. (?:auto)?(?:class|function|data):: (\w+)", text))
+    assert set(module.__all__) - set(errors.__all__) <= documented
+
+
+def _rows(text):
+    """The cells of the tables' rows whose first cell is a variable, without code marks."""
+    rows = [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    return {row[0]: row[1:] for row in rows if row and row[0].startswith("COBRE_")}
+
+
+FOR_TESTS = {"COBRE_HYPOTHESIS_PROFILE", "COBRE_CHAOS_TRIALS", "COBRE_CHAOS_RANKS", "COBRE_TEST_LARGE"}
+FOR_TESTS |= {"COBRE_TEST_CASES", "COBRE_TEST_RANDOM_CASES"}
+
+
+def test_the_table_of_variables_has_every_setting():
+    rows = _rows((DOCS / "reference" / "environment.md").read_text())
+    declared = {}
+    for config in (_config.ShmConfig, _config.TcpConfig, _config.MpiConfig):
+        for name, rule, required in config._declared():
+            default = "required" if required else getattr(config, name)
+            if name == "coordinator":
+                default = "required, except on rank 0"
+            shown = (
+                "none" if default is None else str(default).removesuffix(".0" * isinstance(default, float))
+            )
+            declared[rule.variable] = [shown, name]
+    described = {name: cells[:2] for name, cells in rows.items() if name in declared}
+    assert described == declared
+    assert rows.keys() - declared.keys() == {
+        BACKEND_VARIABLE,
+        _config.MPI_RANK_PROCESS_VARIABLE,
+        *FOR_TESTS,
+    }
+
+
+SNIPPETS = [page for page in (ROOT / "examples" / "several_machines").iterdir() if page.is_file()]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SNIPPETS], ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_variable_is_named_that_does_not_exist(page):
+    known = _rows((DOCS / "reference" / "environment.md").read_text()).keys()
+    named = set(re.findall(r"\bCOBRE_[A-Z_]*[A-Z]\b(?!_?\*)", page.read_text()))
+    assert named <= known
+
+
+def test_the_variables_of_launchers_are_listed():
+    text = (DOCS / "reference" / "environment.md").read_text()
+    assert [name for name in MPI_LAUNCHER_VARIABLES if f"`{name}`" not in text] == []
+
+
+def test_the_cost_model_gives_the_figure_and_the_table_of_its_page(tmp_path):
+    page, figure = DOCS / "explanation" / "cost.md", tmp_path / "cost.svg"
+    command = [sys.executable, ROOT / "benchmarks" / "cost_model.py", "--out", figure]
+    table = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert table in page.read_text()
+    assert figure.read_text() == page.with_suffix(".svg").read_text()
+
+
+def test_every_command_has_a_section():
+    told = _sections((DOCS / "reference" / "command-line.md").read_text(), 2)
+    commands = [" ".join(("cobre", *words)) for words, found in ALL.items() if not hasattr(found, "commands")]
+    assert [name for name in commands if f"{{command-help}} {name}\n" not in told.get(name, "")] == []
+
+
+def test_every_builtin_backend_is_described():
+    text = (DOCS / "how-to" / "choose-a-backend.md").read_text()
+    assert [name for name in BUILTIN if f"\n| `{name}` |" not in text] == []
+
+
+def test_every_hook_is_described():
+    text = (DOCS / "how-to" / "write-a-backend.md").read_text()
+    hooks = cobre.comm.BackendCommunicator.__abstractmethods__ | {"_close"}
+    assert [hook for hook in sorted(hooks) if not re.search(rf"\n\| `{hook}\b", text)] == []
+
+
+def test_the_number_of_checks_is_right_wherever_it_is_written():
+    for page in PAGES:
+        for kept, total in re.findall(r"(\d+) of (\d+) promises", page.read_text()):
+            if kept != "2":  # those of barriers alone
+                assert (int(kept), int(total)) == (len(cobre.comm.testing.CHECKS),) * 2, page
