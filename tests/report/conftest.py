@@ -54,3 +54,22 @@ def reservoir(tmp_path_factory):
         "one-reservoir", tmp_path_factory.mktemp("report") / "reservoir", iterations=30, scenarios=40
     )
     return cobre.run(folder, output=folder.parent / "reservoir-output")
+
+
+@pytest.fixture(scope="session")
+def surplus_case(reservoir, tmp_path_factory):
+    """Coal that must run whatever the load is, and an end that is worth what another study says."""
+    boundary = {"path": str(reservoir.output_directory), "source_stage": 5}
+    folder = tmp_path_factory.mktemp("report") / "surplus"
+    copy("one-reservoir", folder, iterations=4, scenarios=6, policy={"boundary": boundary})
+    thermals = json.loads((folder / "system" / "thermals.json").read_text())
+    thermals["thermals"][0]["generation"] = {"min_mw": 170.0, "max_mw": 170.0}
+    thermals["thermals"] = thermals["thermals"][:1]
+    (folder / "system" / "thermals.json").write_text(json.dumps(thermals))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def surplus(surplus_case):
+    """Its result."""
+    return cobre.run(surplus_case)

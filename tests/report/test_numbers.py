@@ -119,7 +119,7 @@ def brought(folder, case):
     """MW that lines bring to each bus, net of what they take from it."""
     lines = {line["id"]: line for line in json.loads((case / "system" / "lines.json").read_text())["lines"]}
     hours, found = hours_of(case), defaultdict(float)
-    every = scenarios(folder, "exchanges")
+    every = scenarios(folder, "exchanges") if lines else []
     for rows in every:
         for row in rows:
             line, stage = lines[row["line_id"]], row["stage_id"]
@@ -132,7 +132,7 @@ def brought(folder, case):
     return found
 
 
-@pytest.mark.parametrize("name", ["cascade", "regions"])
+@pytest.mark.parametrize("name", ["cascade", "regions", "surplus"])
 def test_power_adds_up_to_the_load(name, request):
     """Bus by bus: what is generated, brought by lines and missing is the load and what else takes power."""
     run, case = request.getfixturevalue(name), request.getfixturevalue(f"{name}_case")
@@ -148,6 +148,8 @@ def test_power_adds_up_to_the_load(name, request):
                 found[part], [sign * by_place[bus, t] for t in range(stages)], atol=1e-6
             )
         np.testing.assert_allclose(found[_power.EXCHANGED], [lines[bus, t] for t in range(stages)], atol=1e-3)
+    if name == "surplus":
+        assert found["excess"].min() < -1
     whole = _power.balance(read)
     load = whole.pop("load")
     np.testing.assert_allclose(sum(whole.values()), load, rtol=1e-9)
@@ -191,7 +193,7 @@ def test_prices_are_means_over_the_hours(regions, regions_case):
     assert {*every["p95"]} == {None}
 
 
-@pytest.mark.parametrize("name", ["cascade", "regions", "reservoir"])
+@pytest.mark.parametrize("name", ["cascade", "regions", "reservoir", "surplus"])
 def test_costs_of_scenarios_are_those_of_the_simulation(name, request):
     run = request.getfixturevalue(name)
     np.testing.assert_allclose(

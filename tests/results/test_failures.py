@@ -231,10 +231,8 @@ def test_scenarios_that_another_machine_wrote_to_its_own_disk_are_missed(run, ou
 
 
 def test_a_folder_that_is_no_result(tmp_path):
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(
-            ResultsError, match="there is no training/_manifest.json; check the path"
-        ) as caught:
+    for folder, missing in ((tmp_path, "training/_manifest.json"), (tmp_path / "nowhere", "such folder")):
+        with pytest.raises(ResultsError, match=f"there is no {missing}; check the path") as caught:
             results.read(folder)
         assert caught.value.status == "missing"
 
