@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from cobre import __version__
 from cobre._words import count
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from cobre.case import Case
     from cobre.study import RunResult, SimulationResult, TrainingResult
 

@@ -65,10 +65,14 @@ class Table(Lines):
             return
         live, self._live = self._live, None
         self._over.set()
-        if self._thread is not None and self._thread.is_alive():
-            self._thread.join()
-        self._fit()
-        live.stop()
+        try:
+            if self._thread is not None and self._thread.is_alive():
+                self._thread.join()
+            self._fit()
+            live.stop()
+        except BaseException:  # a second Ctrl-C does not wait
+            self._console.show_cursor(True)
+            raise
         event = self._watch.last
         if event is not None and event.remaining is not None:
             self.say(self._line()[1])
