@@ -8,11 +8,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [
     *ROOT.glob("*.md"),
     *(page for page in DOCS.rglob("*.md") if "_build" not in page.relative_to(DOCS).parts),
+]
+
+needs_shm = pytest.mark.skipif(sys.platform != "linux", reason="the pages use shm, which needs Linux")
+
+#: Pages that are one story: their commands leave files that later ones use.
+STORIES = [
+    DOCS / "tutorial" / "newcomer.md",
+    DOCS / "how-to" / "make-a-case.md",
+    DOCS / "how-to" / "run-a-case.md",
+    DOCS / "how-to" / "look-at-results.md",
+    DOCS / "how-to" / "compare-two-runs.md",
+    DOCS / "how-to" / "train-in-parallel.md",
+    DOCS / "explanation" / "promises.md",
 ]
 
 #: A machine that tests has few cores, perhaps no ordinary user, and no network card; and no terminal.

@@ -4,30 +4,17 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 
 import pytest
 import typer.main
 
 from cobre.cli import app
 from tests.cli.test_help import ALL
-from tests.doc_pages import DOCS, PAGES, ROOT, as_a_clone, blocks, run_session
+from tests.doc_pages import PAGES, ROOT, STORIES, blocks, needs_shm, run_session
 
 USAGE_ERROR = typer.BadParameter.__base__
 
-needs_shm = pytest.mark.skipif(sys.platform != "linux", reason="the pages use shm, which needs Linux")
 no_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
-
-#: Pages that are one story: their commands leave files that later ones use.
-STORIES = [
-    DOCS / "tutorial" / "newcomer.md",
-    DOCS / "how-to" / "make-a-case.md",
-    DOCS / "how-to" / "run-a-case.md",
-    DOCS / "how-to" / "look-at-results.md",
-    DOCS / "how-to" / "compare-two-runs.md",
-    DOCS / "how-to" / "train-in-parallel.md",
-    DOCS / "explanation" / "promises.md",
-]
 
 #: Commands that no test runs, as patterns, and why.
 NOT_RUN = {
@@ -59,19 +46,6 @@ def _shown(page):
             )
 
 
-@needs_shm
-def test_readme_prints_what_it_says_it_prints(tmp_path):
-    readme = (ROOT / "README.md").read_text()
-    shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
-    names = ["study.py", "reservoir.py", "squares.py"]
-    for name, script in zip(names, blocks(readme, "python"), strict=True):
-        (tmp_path / name).write_text(script)
-    sessions = blocks(readme, "console")
-    assert [session.count("\n$ ") for session in sessions] == [2, 0, 0, 1]
-    for session in sessions:
-        run_session(session, tmp_path)
-
-
 SESSIONS = [
     pytest.param(
         block,
@@ -88,21 +62,6 @@ SESSIONS = [
 @pytest.mark.parametrize("session", SESSIONS)
 def test_a_session_on_a_page_shows_what_is_printed(session):
     run_session(session, ROOT)
-
-
-@needs_shm
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
-def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
-    as_a_clone(tmp_path)
-    file = r"(?:[Ii]n a\s+file|At the end of) `(?P<name>\w+\.py)`:"
-    step = rf"(?:{file}.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
-    for found in re.finditer(step, page.read_text(), re.DOTALL | re.MULTILINE):
-        if found["language"] == "console":
-            run_session(found["block"], tmp_path)
-        elif found["name"]:
-            with (tmp_path / found["name"]).open("a") as script:
-                script.write(found["block"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -126,6 +127,21 @@ def test_links_between_files_lead_somewhere(page):
     assert missing == []
 
 
+def _anchors(page):
+    """What may follow the ``#`` of a link: the words of a heading, or a label before it."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs | set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+def test_links_from_outside_lead_to_a_place_on_a_page(page):
+    """Sphinx looks after those within docs."""
+    for target, anchor in re.findall(r"\]\(([^)\s#:]+\.md)#([^)\s]+)\)", page.read_text()):
+        assert anchor in _anchors(page.parent / target), f"{target}#{anchor}"
+
+
 @pytest.mark.parametrize(
     ("module", "page"),
     [
@@ -208,6 +224,44 @@ def test_every_command_has_a_section():
     told = _sections((DOCS / "reference" / "command-line.md").read_text(), 2)
     commands = [" ".join(("cobre", *words)) for words, found in ALL.items() if not hasattr(found, "commands")]
     assert [name for name in commands if f"{{command-help}} {name}\n" not in told.get(name, "")] == []
+
+
+@pytest.fixture(scope="module")
+def small_case(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("json") / "case"
+    cobre.case.create("one-reservoir", folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
+    config["simulation"]["num_scenarios"] = 2
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "validate CASE",
+        "run CASE",
+        "run CASE/none",
+        "comm info",
+        "comm check --only barrier",
+        "comm bench",
+        "version",
+    ],
+)
+def test_what_programs_read_is_told(command, small_case):
+    words = command.replace("CASE", str(small_case)).split()
+    ran = subprocess.run(
+        [sys.executable, "-m", "cobre", *words, "--output-format", "json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    name = " ".join(["cobre", *(word for word in command.split()[:2] if word.islower() and word.isalpha())])
+    told = _sections((DOCS / "reference" / "command-line.md").read_text(), 2)[name]
+    rows = re.findall(r"^\| (`.*?) \|", told, re.MULTILINE)
+    assert set(json.loads(ran.stdout)) <= {key for cell in rows for key in re.findall(r"`(\w+)`", cell)}
 
 
 def test_every_builtin_backend_is_described():

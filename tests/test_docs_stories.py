@@ -1,0 +1,37 @@
+"""Pages that are followed from top to bottom, as a reader does: commands leave files that later ones use."""
+
+import re
+import shutil
+
+import pytest
+
+from tests.doc_pages import ROOT, STORIES, as_a_clone, blocks, needs_shm, run_session
+
+
+@needs_shm
+@pytest.mark.timeout(300)
+def test_readme_prints_what_it_says_it_prints(tmp_path):
+    readme = (ROOT / "README.md").read_text()
+    shutil.copytree(ROOT / "examples" / "cases", tmp_path / "examples" / "cases")
+    names = ["study.py", "reservoir.py", "squares.py"]
+    for name, script in zip(names, blocks(readme, "python"), strict=True):
+        (tmp_path / name).write_text(script)
+    sessions = blocks(readme, "console")
+    assert [session.count("\n$ ") for session in sessions] == [2, 0, 0, 1]
+    for session in sessions:
+        run_session(session, tmp_path)
+
+
+@needs_shm
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
+def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
+    as_a_clone(tmp_path)
+    file = r"(?:[Ii]n a\s+file|At the end of) `(?P<name>\w+\.py)`:"
+    step = rf"(?:{file}.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
+    for found in re.finditer(step, page.read_text(), re.DOTALL | re.MULTILINE):
+        if found["language"] == "console":
+            run_session(found["block"], tmp_path)
+        elif found["name"]:
+            with (tmp_path / found["name"]).open("a") as script:
+                script.write(found["block"])
