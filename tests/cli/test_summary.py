@@ -161,7 +161,7 @@ def test_all_of_a_large_case():
 def test_a_large_result_stays_readable(folder):
     small = dataclasses.replace(report.summary(folder / "output"), folder="output")  # paths may be long
     storage = tuple(dataclasses.replace(small.storage[0], name=f"lake {i}") for i in range(160))
-    load = report.WorkerLoad(0, 2.0, 1.0, 100, 5)
+    load = report.WorkerLoad(0, 2.0, 1.0, 0.5, 100, 5)
     large = dataclasses.replace(
         small, storage=storage, workers=tuple(dataclasses.replace(load, rank=rank) for rank in range(64))
     )
