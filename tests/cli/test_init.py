@@ -13,7 +13,7 @@ def test_a_new_folder_and_what_to_do_next(tmp_path):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("made my case from the template one-reservoir (the simplest; ")
-    assert lines[-3:] == ["next:", "  cobre validate 'my case'", "  cobre run 'my case' --workers 2"]
+    assert lines[-4:] == ["", "next:", "  cobre validate 'my case'", "  cobre run 'my case' --workers 2"]
     assert "config.json how to train, and what to simulate" in [" ".join(line.split()) for line in lines]
     assert all(len(line) <= 80 for line in lines[1:])
     assert cobre("validate", "my case", cwd=tmp_path)[0] == 0
@@ -26,10 +26,13 @@ def test_a_template_by_name(tmp_path):
     assert len(case.load(tmp_path / "case").hydros) == 5
 
 
-def test_the_list_has_all_with_their_sizes():
-    code, out, _ = cobre("init", "--list")
+@pytest.mark.parametrize("arguments", [["--list"], []], ids=" ".join)
+def test_the_list_has_all_with_their_sizes(arguments):
+    code, out, _ = cobre("init", *arguments)
     assert code == 0
-    assert [line.split(":")[0] for line in out.splitlines()[::2]] == list(case.templates())
+    listed, steps = out.split("\n\n")
+    assert [line.split(":")[0] for line in listed.splitlines()[::2]] == list(case.templates())
+    assert steps == "next:\n  cobre init my_case --template one-reservoir\n"
     assert "one-reservoir: 12 stages, 1 bus, 1 hydro, 3 thermals\n" in out
 
 
@@ -37,7 +40,6 @@ def test_the_list_has_all_with_their_sizes():
     ("arguments", "code", "words"),
     [
         (["--template", "one-resevoir", "new"], 2, "did you mean"),
-        ([], 2, "say where"),
         (["there"], 3, "error: there: it is there and not empty; give the name of a new folder"),
         (["there/file"], 3, "it is there and not empty"),
         (["there/file/new"], 3, "it cannot be made"),

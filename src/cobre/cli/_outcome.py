@@ -118,10 +118,11 @@ def _files(folder: Path, policy: str) -> dict[str, list[str]]:
 def show(console: Console, case: Case, done: RunResult) -> None:
     """Tell how a run ended: a panel in a terminal, elsewhere lines."""
     rows = _rows(done, in_words=console.is_interactive)
+    commands = next_commands(done.output_directory)
     if not console.is_interactive:
-        for label, text in rows:
-            words = f"{label} {text}" if label == "written to" else f"{label}: {text}"
-            console.print(words, markup=False, highlight=False, soft_wrap=True)
+        lines = [f"{label} {text}" if label == "written to" else f"{label}: {text}" for label, text in rows]
+        lines += ["next:", *(f"  {command}" for command in commands)]
+        console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
         return
     from rich.panel import Panel  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -130,9 +131,9 @@ def show(console: Console, case: Case, done: RunResult) -> None:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    for i, (label, text) in enumerate(rows):
-        again = i > 0 and rows[i - 1][0] == label
-        grid.add_row("" if again else label, Text(text, "bold cyan" if label == "next" else ""))
+    for label, text in rows:
+        grid.add_row(label, Text(text))
+    grid.add_row("next", Text("\n".join(commands), "bold cyan"))
     title = Text(case.folder.name, "bold green")
     console.print(Panel(grid, title=title, title_align="left", border_style="green", expand=False))
 
@@ -148,8 +149,7 @@ def _rows(done: RunResult, *, in_words: bool) -> list[tuple[str, str]]:
         rows.append(("gap", _compared(simulation, training)))
     if training is not None:
         rows.append(("time", _split(training)))
-    rows.append(("written to", str(done.output_directory)))
-    return rows + [("next", command) for command in next_commands(done.output_directory)]
+    return [*rows, ("written to", str(done.output_directory))]
 
 
 def _trained(training: TrainingResult) -> str:
@@ -172,12 +172,12 @@ def _compared(simulation: SimulationResult, training: TrainingResult) -> str:
     bound, mean = training.final_lower_bound, simulation.mean_cost
     if _risk_averse(training):
         return "the lower bound is of a risk measure, and the mean is not: they need not be close"
-    apart = f"{abs(mean - bound) / abs(bound):.2%} " if bound else ""
+    apart = f"{100 * abs(mean - bound) / abs(bound):.2f} % " if bound else ""
     side = "above" if bound > mean else "below"
     advice = {
-        "inside": "inside its 95% interval",
-        "below": "outside its 95% interval: more iterations may close the gap",
-        "above": "outside its 95% interval: simulate more scenarios, and look for warnings",
+        "inside": "inside its 95 % interval",
+        "below": "outside its 95 % interval: more iterations may close the gap",
+        "above": "outside its 95 % interval: simulate more scenarios, and look for warnings",
     }
     return f"the lower bound is {apart}{side} the simulated mean, {advice[_place(simulation, training)]}"
 
@@ -191,7 +191,7 @@ def _risk_averse(training: TrainingResult) -> bool:
 
 def _split(training: TrainingResult) -> str:
     whole = training.engine.seconds or 1.0
-    shares = ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in phases(training).items())
+    shares = ", ".join(f"{name} {100 * seconds / whole:.0f} %" for name, seconds in phases(training).items())
     active = training.engine.log[-1].cuts_active if training.engine.log else 0
     return f"{shares}; {count(training.total_cuts, 'cut')} made, {active} in use"
 

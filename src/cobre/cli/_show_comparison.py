@@ -14,6 +14,8 @@ from cobre.cli._tables import Rows, facts, more, percent, table
 from cobre.report import BoundsComparison, Change, Comparison, CostsComparison, PolicyComparison
 
 SAME = "the same bits"
+#: Means that differ by less than this share of them differ by what solvers leave of equal numbers.
+ROUNDING = 1e-9
 
 
 def show(console: Console, found: Comparison, limit: int | None) -> None:
@@ -30,7 +32,9 @@ def show(console: Console, found: Comparison, limit: int | None) -> None:
     if found.costs:
         _show(console, "Mean costs by component, in $", "component", _components(found.costs), None)
     for (quantity, unit), means in groupby(found.means, lambda mean: (mean.quantity, mean.unit)):
-        rows: Rows = [_difference(mean.entity, mean.a, mean.b) for mean in means]
+        rows: Rows = [
+            _difference(mean.entity, mean.a, mean.b) for mean in means if not _alike(mean.a, mean.b)
+        ]
         _show(console, f"Mean {quantity}, in {unit}", "", rows, limit)
 
 
@@ -91,6 +95,8 @@ def _simulations(costs: CostsComparison) -> str:
 
 
 def _mean(costs: CostsComparison) -> str:
+    if _alike(costs.mean_a, costs.mean_b):
+        return f"{amount(costs.mean_a)}, the same but for rounding"
     half = "" if costs.half_width is None else f" ± {amount(costs.half_width)}"
     share = f" ({percent(costs.difference / abs(costs.mean_a), '+')})" if costs.mean_a else ""
     method = "pairs of scenarios" if costs.common else "two samples"
@@ -102,7 +108,7 @@ def _mean(costs: CostsComparison) -> str:
 
 def _components(costs: CostsComparison) -> Rows:
     """Without what differs by rounding alone."""
-    trifle = 1e-12 * max(abs(costs.mean_a), abs(costs.mean_b))
+    trifle = ROUNDING * max(abs(costs.mean_a), abs(costs.mean_b))
     return [
         _difference(change.name.removesuffix("_cost").replace("_", " "), change.a, change.b)
         for change in costs.components
@@ -136,6 +142,10 @@ def _show_policies(console: Console, policy: PolicyComparison, limit: int | None
         columns = ("stage", "cuts of A", "cuts of B", "largest difference, $", "")
         table(console, "Policies: what follows a stage, those that differ most first", columns, rows[:limit])
         more(console, len(rows), limit)
+
+
+def _alike(a: float, b: float) -> bool:
+    return abs(b - a) <= ROUNDING * max(abs(a), abs(b))
 
 
 def _difference(name: str, a: float, b: float) -> tuple[str, float, float, float, str]:

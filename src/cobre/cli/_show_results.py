@@ -74,7 +74,7 @@ def _trained(training: TrainingSummary) -> Iterator[tuple[str, str]]:
     yield "training", f"{count(training.iterations, 'iteration')} in {duration(training.seconds)}{reason}"
     yield "lower bound", amount(training.lower_bound)
     active = "" if training.cuts == training.cuts_active else f", {training.cuts_active:,} in use"
-    yield "cuts", f"{training.cuts:,}{active}; {training.lp_solves:,} linear programmes"
+    yield "cuts", f"{training.cuts:,}{active}, from {training.lp_solves:,} linear programmes"
 
 
 def _simulated(simulation: SimulationSummary) -> Iterator[tuple[str, str]]:

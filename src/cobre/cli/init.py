@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -38,17 +37,16 @@ def init(
 
     Example: cobre init my_case --template cascade
 
-    The folder is made whole or not at all, and nothing is overwritten. Exits with 0 if it was made, 2 if
-    there is no such template, 3 if the folder is there and not empty, or cannot be made.
+    Without a folder it lists the templates, as with --list. The folder is made whole or not at all, and
+    nothing is overwritten. Exits with 0 if it was made, 2 if there is no such template, 3 if the folder is
+    there and not empty, or cannot be made.
     """
     from cobre.case._templates import DEFAULT, create  # noqa: PLC0415  it imports what takes long
     from cobre.errors import ValidationError  # noqa: PLC0415
 
-    if list_:
+    if list_ or folder is None:
         _list(color)
         return
-    if folder is None:
-        raise typer.BadParameter("say where: cobre init my_case", param_hint="DIR")
     try:
         made = create(template or DEFAULT, folder)
     except ValidationError as error:
@@ -57,8 +55,9 @@ def init(
 
 
 def _list(color: Color) -> None:
-
     from cobre.case import templates  # noqa: PLC0415
+    from cobre.case._templates import DEFAULT  # noqa: PLC0415
+    from cobre.cli._tables import next_steps  # noqa: PLC0415
 
     console = _console.stdout(color)
     for template in templates().values():
@@ -68,10 +67,13 @@ def _list(color: Color) -> None:
             if isinstance(number, int)
         )
         console.print(f"[cyan]{template.name}[/cyan]: {sizes}\n  {template.description}")
+    next_steps(console, ["init", "my_case", "--template", DEFAULT])
 
 
 def _tell(folder: Path, template: str, made: dict[str, str], color: Color, *, chosen: bool) -> None:
     from rich.text import Text  # noqa: PLC0415
+
+    from cobre.cli._tables import next_steps  # noqa: PLC0415
 
     console = _console.stdout(color)
     note = "" if chosen else " (the simplest; cobre init --list has more)"
@@ -84,6 +86,4 @@ def _tell(folder: Path, template: str, made: dict[str, str], color: Color, *, ch
             console.print(Text(f"  {parent}/", "cyan"))
         for file in files:
             console.print(row(names[file], made[file], indent, width))
-    console.print("next:")
-    for command in (["validate", str(folder)], ["run", str(folder), "--workers", "2"]):
-        console.print(Text(f"  cobre {shlex.join(command)}", "bold"), soft_wrap=True)
+    next_steps(console, ["validate", str(folder)], ["run", str(folder), "--workers", "2"])

@@ -209,7 +209,8 @@ def caption(results: Results) -> str:
         spread = f" ± {si(half, 2)}" if np.isfinite(half) else ""
         parts.append(f"simulated mean {si(reference.mean)}{spread}")
         if bound > 0:
-            parts.append(f"{100 * (reference.mean / bound - 1):.2g} % above it")
+            off = 100 * (reference.mean / bound - 1)
+            parts.append(f"{abs(off):.2g} % {'above' if off >= 0 else 'below'} it")
     return " · ".join(parts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -135,7 +136,10 @@ def draw(
     results, one = opened(source), figure(name)
     numbers = rows(results, name, **choice)
     size = {"width": width or one.size[0], "height": height or one.size[1]}
-    words = textwrap.wrap(caption(results, name, **choice), max(size["width"] // PER_LETTER, 20))
+    whole = re.sub(
+        r" (?=[%$]|hm³|MW)", "\u00a0", caption(results, name, **choice)
+    )  # a unit stays by its number
+    words = textwrap.wrap(whole, max(size["width"] // PER_LETTER, 20))
     title = alt.TitleParams(one.title, subtitle=words)
     chart = _chart(results, name, theme)
     records = [dict(zip(numbers, row, strict=True)) for row in zip(*numbers.values(), strict=True)]

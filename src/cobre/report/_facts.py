@@ -128,7 +128,7 @@ class Facts:
         """The share of their time that workers computed, and were not with others; None for one worker."""
         loads = self.summary.workers
         spent = sum(load.seconds for load in loads)
-        return 1 - sum(load.waiting_seconds for load in loads) / spent if spent else None
+        return 1 - sum(load.communication_seconds for load in loads) / spent if spent else None
 
     @property
     def unfinished(self) -> str | None:

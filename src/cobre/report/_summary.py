@@ -68,10 +68,11 @@ class TrainingSummary:
 
 @dataclass(frozen=True)
 class WorkerLoad:
-    """What one rank did in a training: its time, of that with or waiting for others, and what it solved."""
+    """What one rank did in a training: its time, of that with others, of that waiting, and what it solved."""
 
     rank: int
     seconds: float
+    communication_seconds: float
     waiting_seconds: float
     lp_solves: int
     trajectories: int
@@ -254,14 +255,14 @@ def _workers(results: Results) -> Iterator[WorkerLoad]:
         if (results.folder / "training" / "timing" / "mpi_ranks.parquet").exists():
             raise
         return
-    times = ("forward_time_ms", "backward_time_ms", "communication_time_ms")
+    times = [f"{name}_time_ms" for name in ("forward", "backward", "communication", "idle")]
     rank, *columns = (table[name].to_numpy() for name in ("rank", *times, "lp_solves", "scenarios_processed"))
     if rank.size == 0 or rank.max() == 0:
         return
     sums = [np.bincount(rank, values) for values in columns]
-    for number, (forward, backward, waiting, solves, units) in enumerate(zip(*sums, strict=True)):
-        busy = float(forward + backward) / 1000
-        yield WorkerLoad(number, busy, float(waiting) / 1000, int(solves), int(units))
+    for number, (forward, backward, together, waiting, solves, units) in enumerate(zip(*sums, strict=True)):
+        spent, shared, waited = (float(ms) / 1000 for ms in (forward + backward, together, waiting))
+        yield WorkerLoad(number, spent, shared, waited, int(solves), int(units))
 
 
 def _simulation(results: Results, training: TrainingSummary | None) -> SimulationSummary:

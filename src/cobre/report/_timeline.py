@@ -16,7 +16,7 @@ from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
-COMPUTING, WAITING, OTHER = "computing", "communicating and waiting", "other"
+COMPUTING, TELLING, WAITING, OTHER = "computing", "communicating", "waiting", "other"
 #: How many spans of time are drawn, and how many lanes, at most.
 SPANS, LANES = 120, 24
 #: The part of a lane that is drawn; the rest keeps lanes apart.
@@ -32,12 +32,14 @@ class Timeline:
     Attributes:
         elapsed: from the beginning to each iteration's beginning, and to the end of the last.
         computing: iterations by ranks; NaN where a rank took no part.
-        waiting: likewise.
+        telling: likewise: with others, once all have come.
+        waiting: likewise: for the last to come.
         other: likewise: cut selection, checkpoints and the like.
     """
 
     elapsed: Floats
     computing: Floats
+    telling: Floats
     waiting: Floats
     other: Floats
 
@@ -62,18 +64,19 @@ def timeline(results: Results) -> Timeline:
     numbers = np.asarray(whole["iteration"].to_numpy())
     row = np.searchsorted(numbers, table["iteration"].to_numpy())
     rank = np.asarray(table["rank"].to_numpy())
-    spent, waited = np.full((2, len(numbers), int(rank.max()) + 1), np.nan)
-    forward, backward, waiting = (
-        table[f"{name}_time_ms"].to_numpy() / 1000 for name in ("forward", "backward", "communication")
+    forward, backward, together, waiting = (
+        table[f"{name}_time_ms"].to_numpy() / 1000
+        for name in ("forward", "backward", "communication", "idle")
     )
-    waited[row, rank] = waiting
-    spent[row, rank] = np.maximum(forward + backward - waiting, 0)
-    total = whole["time_total_ms"].to_numpy() / 1000
-    total = np.maximum(
-        total, np.nanmax(spent + waited, axis=1, initial=0)
-    )  # clocks of ranks differ by a little
-    other = np.where(np.isnan(spent), np.nan, total[:, None] - spent - waited)
-    return Timeline(np.concatenate([[0.0], np.cumsum(total)]), spent, waited, other)
+    computed, told, waited = np.full((3, len(numbers), int(rank.max()) + 1), np.nan)
+    computed[row, rank] = np.maximum(forward + backward - together, 0)
+    told[row, rank] = np.maximum(together - waiting, 0)
+    waited[row, rank] = np.minimum(together, waiting)
+    known = computed + told + waited
+    # Clocks of ranks differ by a little.
+    total = np.maximum(whole["time_total_ms"].to_numpy() / 1000, np.nanmax(known, axis=1, initial=0))
+    elapsed = np.concatenate([[0.0], np.cumsum(total)])
+    return Timeline(elapsed, computed, told, waited, total[:, None] - known)
 
 
 def needs_timings(results: Results) -> Options:
@@ -107,7 +110,7 @@ def _stacked(time: Timeline, spans: slice, ranks: Ints) -> dict[str, tuple[float
 
 def _shares(time: Timeline, spans: slice, ranks: Ints) -> dict[str, float]:
     """How some ranks spent some iterations; nothing if none of them took part."""
-    parts = {COMPUTING: time.computing, WAITING: time.waiting, OTHER: time.other}
+    parts = {COMPUTING: time.computing, TELLING: time.telling, WAITING: time.waiting, OTHER: time.other}
     sums = {name: float(np.nansum(values[spans][:, ranks])) for name, values in parts.items()}
     total = sum(sums.values())
     return {name: value / total for name, value in sums.items()} if total else {}
@@ -141,7 +144,9 @@ def chart(results: Results, theme: Theme) -> Any:
     time = timeline(results)
     groups = _groups(time)
     shares = [_shares(time, slice(None), ranks).get(COMPUTING, 0.0) for ranks in groups]
-    names = [f"{_lane_name(ranks)} · {share:.0%}" for ranks, share in zip(groups, shares, strict=True)]
+    names = [
+        f"{_lane_name(ranks)} · {100 * share:.0f} %" for ranks, share in zip(groups, shares, strict=True)
+    ]
     _, unit = _unit(time)
     x = alt.X("from:Q", title=f"time of training, {unit}", scale=alt.Scale(nice=False))
     x.axis = alt.Axis(tickCount=10)
@@ -153,7 +158,8 @@ def chart(results: Results, theme: Theme) -> Any:
     )
     y = alt.Y("low:Q", title=None, axis=words)
     y.scale = alt.Scale(domain=[len(groups) - (1 - FULL), 0], nice=False, zero=False)
-    fill = key([COMPUTING, WAITING, OTHER], [theme.series[0], theme.series[3], theme.grid], "square")
+    colours = [*(theme.series[place] for place in (0, 2, 3)), theme.grid]
+    fill = key([COMPUTING, TELLING, WAITING, OTHER], colours, "square")
     fill["shorthand"] = "part:N"
     tooltip = [
         alt.Tooltip("lane:N", title="who"),
@@ -172,7 +178,7 @@ def caption(results: Results) -> str:
     unit, word = _unit(time)
     words = [
         f"{len(everyone)} rank{'s'[: len(everyone) != 1]}, {time.elapsed[-1] / unit:.3g} {word}",
-        f"{shares.get(COMPUTING, 0):.0%} of the time computing, {shares.get(WAITING, 0):.0%} waiting",
+        ", ".join(f"{part} {100 * shares.get(part, 0):.0f} %" for part in (COMPUTING, TELLING, WAITING)),
     ]
     if len(time.changes):
         first = ", ".join(str(int(place) + 1) for place in time.changes[:4])

@@ -5,7 +5,7 @@ as the undisturbed one would have. Combine them with ``|`` and ``&``.
 
 >>> rule = IterationLimit(100) | (BoundStalling(10) & Statistical())
 >>> print(rule)
-100 iterations, or (bound stalling over 10 iterations within 0.0001, and bound in the 95% interval of costs)
+100 iterations, or (bound stalling over 10 iterations within 0.0001, and bound in the 95 % interval of costs)
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ class Statistical(StoppingRule):
     def __str__(self) -> str:
         costs = "costs" if self.replications is None else f"{self.replications} simulated costs"
         period = "" if self.period == 1 else f", every {self.period} iterations"
-        return f"bound in the {100 * self.confidence:.4g}% interval of {costs}{period}"
+        return f"bound in the {100 * self.confidence:.4g} % interval of {costs}{period}"
 
     def reached(self, progress: Progress) -> str | None:
         """Compare the bound with the side of the interval from which it comes."""
@@ -299,7 +299,7 @@ class Statistical(StoppingRule):
         if not missing <= ROUNDING * max(1.0, abs(estimate.mean)):
             return None
         return (
-            f"the bound {progress.bounds[-1]:.6g} is in the {100 * self.confidence:.4g}% interval "
+            f"the bound {progress.bounds[-1]:.6g} is in the {100 * self.confidence:.4g} % interval "
             f"{estimate.mean:.6g} ± {half:.2g} of the cost"
         )
 

@@ -31,6 +31,7 @@
       this.data = one(".data", section);
       this.seen = false;
       this.width = 0;
+      this.drawing = Promise.resolve();
       this.choosers = all(".chooser", section).map((box, place) => new Chooser(this, box, place));
       this.data.addEventListener("toggle", () => this.tabulate());
       for (const button of all("[data-save]", section)) {
@@ -71,7 +72,7 @@
       this.tabulate();
     }
 
-    // One drawing after the other, however fast they are asked for: each finds the place empty.
+    // One drawing after the other, however fast they are asked for; those that are out of date are left out.
     draw() {
       this.width = printing ? PAPER_WIDTH : this.chart.clientWidth;
       const spec = this.content.specs[printing ? "light" : root.dataset.theme];
@@ -79,13 +80,18 @@
       this.chart.setAttribute("aria-label", `Chart: ${this.words}. Its numbers are under Data.`);
       one(".caption", this.section).textContent = this.content.captions[this.place];
       this.paper = spec.config.background;
-      this.drawing = (this.drawing ?? Promise.resolve()).then(async () => {
-        this.embedded?.finalize();
-        const patch = (drawing) => (drawn.width < NARROW ? arranged(drawing, drawn.width) : drawing);
-        this.embedded = await vegaEmbed(this.chart, drawn, { ...EMBEDDING, patch });
-        this.chart.style.minHeight = "";
+      this.latest = drawn;
+      this.drawing = this.drawing.then(() => this.latest === drawn && this.embed(drawn)).catch((error) => {
+        console.error(error);
+        this.chart.replaceChildren(element("p", `This figure could not be drawn: ${error.message}`));
       });
-      return this.drawing;
+    }
+
+    async embed(drawn) {
+      this.embedded?.finalize();
+      const patch = (drawing) => (drawn.width < NARROW ? arranged(drawing, drawn.width) : drawing);
+      this.embedded = await vegaEmbed(this.chart, drawn, { ...EMBEDDING, patch });
+      this.chart.style.minHeight = "";
     }
 
     tabulate() {
@@ -138,13 +144,8 @@
       if (index < 0 || index >= this.options.length) return;
       this.index = index;
       this.close();
-      this.refresh();
       this.figure.show();
       one("#said").textContent = this.figure.words;
-    }
-
-    refresh() {
-      this.input.value = this.label;
       this.count.textContent = `${this.index + 1} of ${this.options.length}`;
       this.steps[0].disabled = this.index === 0;
       this.steps[1].disabled = this.index === this.options.length - 1;
@@ -300,7 +301,6 @@
 
   const figures = all(".figure:not(.missing)").map((section) => new Figure(section));
   const byChart = new Map(figures.map((figure) => [figure.chart, figure]));
-  for (const figure of figures) for (const chooser of figure.choosers) chooser.refresh();
 
   const inSight = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
