@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
+
+_SCALES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1.0, ""))
+#: What stopped a training, by the names of the rules in ``config.json``.
+_RULES = {
+    "iteration_limit": "the iteration limit",
+    "time_limit": "the time limit",
+    "bound_stalling": "a bound that no longer moves",
+    "statistical": "a bound within the sampling error",
+    "simulation": "simulations that no longer change",
+    "gap": "a gap that is small enough",
+}
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
     """Return a number of things.
 
-    >>> count(1, "bus"), count(2, "bus"), count(3, "trajectory", "trajectories")
-    ('1 bus', '2 buses', '3 trajectories')
+    >>> count(1, "bus"), count(2, "bus"), count(3, "trajectory", "trajectories"), count(27383, "cut")
+    ('1 bus', '2 buses', '3 trajectories', '27,383 cuts')
     """
-    return f"{number} {one if number == 1 else many or one + ('es' if one.endswith('s') else 's')}"
+    return f"{number:,} {one if number == 1 else many or one + ('es' if one.endswith('s') else 's')}"
 
 
-def duration(seconds: float) -> str:
-    """Return a time as short as it can be understood.
+def clock(seconds: float) -> str:
+    """Return a time that passes, as short as it can be understood.
 
-    >>> [duration(seconds) for seconds in (0.04, 5.25, 59.6, 83, 3723, 200_000)]
+    >>> [clock(seconds) for seconds in (0.04, 5.25, 59.6, 83, 3723, 200_000)]
     ['0.0 s', '5.2 s', '1:00', '1:23', '1:02:03', '2 d 7:33:20']
     """
     if seconds < 9.95:
@@ -31,6 +43,20 @@ def duration(seconds: float) -> str:
     return f"{days} d {clock}" if days else clock
 
 
+def duration(seconds: float) -> str:
+    """Return a time in its two largest units.
+
+    >>> duration(0.25), duration(25.0), duration(98.4), duration(7265.0)
+    ('0.25 s', '25 s', '1 min 38 s', '2 h 1 min')
+    """
+    if seconds < 59.5:
+        return f"{_digits(seconds, 2)} s"
+    minutes = round(seconds) // 60
+    if minutes < 60:
+        return f"{minutes} min {round(seconds) % 60} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
 def amount(value: float) -> str:
     """Return a cost or a bound, with all digits in front of the point if that is readable.
 
@@ -41,3 +67,63 @@ def amount(value: float) -> str:
     if not math.isfinite(value) or size >= 1e15 or 0 < size < 0.1:
         return f"{value:.6g}"
     return f"{value:,.0f}" if size >= 1e5 else f"{value:,.2f}"
+
+
+def money(value: float, digits: int = 4) -> str:
+    """Return an amount with so many digits.
+
+    >>> money(16341184655.3), money(-1234.5), money(0.0)
+    ('16.34 billion $', '-1,234 $', '0 $')
+    """
+    scale, word = _scale(value)
+    return f"{_digits(value / scale, digits)}{word} $"
+
+
+def money_between(mean: float, half: float) -> str:
+    """Return an amount and by how much it may be off, to the digits that this leaves certain.
+
+    >>> money_between(16408123456.0, 331234567.0), money_between(5.0, 0.0)
+    ('16.41 ± 0.33 billion $', '5.000 ± 0.000 $')
+    """
+    scale, word = _scale(mean)
+    places = 3
+    if half > 0:
+        places = min(max(1 - math.floor(math.log10(half / scale)), 0), 6)
+    return f"{mean / scale:,.{places}f} ± {half / scale:,.{places}f}{word} $"
+
+
+def percent(share: float, sign: Literal["", "+"] = "") -> str:
+    """Return a share in percent: two digits, all of those before the point, and a trifle as such.
+
+    >>> percent(0.7149), percent(0.0041), percent(0.0000026), percent(0.0)
+    ('71 %', '0.41 %', 'less than 0.001 %', '0 %')
+    >>> percent(450.0, "+"), percent(-0.104, "+")
+    ('+45,000 %', '-10 %')
+    """
+    value = 100 * share
+    if 0 < abs(value) < 0.001:
+        return "less than 0.001 %"
+    if abs(value) >= 10 or value == 0:
+        return f"{value:{sign if value else ''},.0f} %"
+    return f"{_digits(value, 2, sign)} %"
+
+
+def stopped(reason: str) -> str:
+    """Return what stopped a training, from the name of the rule or rules.
+
+    >>> stopped("iteration_limit+bound_stalling"), stopped("of another kind")
+    ('the iteration limit and a bound that no longer moves', 'of another kind')
+    """
+    return " and ".join(_RULES.get(rule, rule) for rule in reason.split("+"))
+
+
+def _scale(value: float) -> tuple[float, str]:
+    return next(((scale, word) for scale, word in _SCALES if abs(value) >= scale), _SCALES[-1])
+
+
+def _digits(value: float, digits: int, sign: Literal["", "+"] = "") -> str:
+    """So many digits, but all of those before the point."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:.0f}"
+    places = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
+    return f"{value:{sign},.{places}f}"

@@ -118,7 +118,7 @@ def test_a_terminal_shows_a_live_line():
     )
     assert "until: 3 iterations [or so]" in text
     assert "1/3 ━━━━         bound -inf, mean 110 ± 9.8, 0.5 s, 1:00 left" in text
-    assert "3/3 ━━━━━━━━━━━━ bound 100, mean 110 ± 9.8, gap 10.00 %, 1.5 s" in text
+    assert "3/3 ━━━━━━━━━━━━ bound 100, mean 110 ± 9.8, gap 10.00%, 1.5 s" in text
     assert "stopped: the limit of 3 iterations; 3 iterations, bound 100" in text
     assert "20/20" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 2  # the cursor is hidden and shown again
@@ -157,7 +157,7 @@ def test_elsewhere_lines_come_now_and_then():
     lines = show(events, terminal=False).splitlines()
     assert "\x1b" not in "".join(lines)
     assert [line.split()[0] for line in lines[2:]] == ["1/100", "6/100", "11/100"]
-    assert lines[2] == "1/100  bound 100, mean 110 ± 9.8, gap 10.00 %, 8 cuts, 1.0 s, 1:00 left"
+    assert lines[2] == "1/100  bound 100, mean 110 ± 9.8, gap 10.00%, 8 cuts, 1.0 s, 1:00 left"
 
 
 def test_the_last_line_is_always_there():

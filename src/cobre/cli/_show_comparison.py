@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cobre._words import amount, count, duration
-from cobre.cli._tables import Rows, facts, more, percent, table
+from cobre._words import amount, count, duration, percent
+from cobre.cli._tables import Rows, facts, more, table
 from cobre.report import BoundsComparison, Change, Comparison, CostsComparison, PolicyComparison
 
 SAME = "the same bits"
@@ -136,12 +136,16 @@ def _word(value: Any) -> str:
 def _show_policies(console: Console, policy: PolicyComparison, limit: int | None) -> None:
     worst = sorted(policy.nodes, key=lambda node: -(node.largest_relative or 0.0))
     rows: Rows = [
-        (node.node, node.cuts_a, node.cuts_b, node.largest, percent(node.largest_relative)) for node in worst
+        (node.node, node.cuts_a, node.cuts_b, node.largest, _share(node.largest_relative)) for node in worst
     ]
     if rows:
         columns = ("stage", "cuts of A", "cuts of B", "largest difference, $", "")
         table(console, "Policies: what follows a stage, those that differ most first", columns, rows[:limit])
         more(console, len(rows), limit)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else percent(value)
 
 
 def _alike(a: float, b: float) -> bool:

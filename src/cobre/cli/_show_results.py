@@ -7,17 +7,10 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from cobre._words import amount, count, duration
+from cobre._words import amount, count, duration, stopped
 from cobre.cli._tables import Rows, facts, heading, more, next_steps, table
 from cobre.report import DeficitSummary, SimulationSummary, StorageSummary, Summary, TrainingSummary
 
-#: What stopped a training, by the names of the rules in ``config.json``.
-RULES = {
-    "iteration_limit": "the iteration limit",
-    "time_limit": "the time limit",
-    "bound_stalling": "a bound that no longer moves",
-    "simulation": "simulations that no longer change",
-}
 STYLES = {"complete": "green", "converged": "green", "failed": "bold red"}
 WORDS = {"running": "under way, or killed", "partial": "some scenarios are missing"}
 
@@ -69,8 +62,7 @@ def _who(found: Summary) -> str:
 
 
 def _trained(training: TrainingSummary) -> Iterator[tuple[str, str]]:
-    by = " and ".join(RULES.get(rule, rule) for rule in training.stopped_by.split("+"))
-    reason = f", stopped by {by}" if by else ""
+    reason = f", stopped by {stopped(training.stopped_by)}" if training.stopped_by else ""
     yield "training", f"{count(training.iterations, 'iteration')} in {duration(training.seconds)}{reason}"
     yield "lower bound", amount(training.lower_bound)
     active = "" if training.cuts == training.cuts_active else f", {training.cuts_active:,} in use"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -55,18 +54,6 @@ def number(value: float) -> str:
     ['0', '0.0123', '12.3', '1,234', '16,341,184,655', '-0.5']
     """
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def percent(share: float | None, sign: Literal["", "+"] = "") -> str:
-    """A share in percent, to two digits, or whole; nothing if there is none.
-
-    >>> percent(0.00123), percent(0.5), percent(450.0, "+"), percent(-0.1, "+")
-    ('0.12 %', '50 %', '+45,000 %', '-10 %')
-    """
-    if share is None:
-        return ""
-    value = 100 * share
-    return f"{value:{sign},.0f} %" if abs(value) >= 10 else f"{value:{sign}.2g} %"
 
 
 def more(console: Console, total: int, limit: int | None) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from cobre._words import count
 from cobre.report._facts import Facts
-from cobre.report._words import count
 
 Entries = list[tuple[str, str]]
 

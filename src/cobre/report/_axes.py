@@ -13,8 +13,10 @@ from cobre.report._source import calendar
 from cobre.report._theme import altair
 from cobre.results import Results
 
-#: Money with a prefix: 12.3 M, where Vega writes 12.3M; quantities with their thousands apart.
-PREFIXED = "replace(format(datum.value, '.4~s'), /([a-zA-Z])$/, ' $1')"
+#: Money as `brief` has it: 12.3 bn, where Vega writes 12.3G; quantities with their thousands apart.
+PREFIXED = (
+    "replace(replace(replace(format(datum.value, '.4~s'), 'G', 'bn'), 'T', 'tn'), /([a-zA-Z]+)$/, ' $1')"
+)
 GROUPED = "format(datum.value, ',.6~g')"
 #: January by its year, other months by their names, other days by their numbers.
 DATED = (

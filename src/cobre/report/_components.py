@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from cobre._words import money
 from cobre.report._axes import NUMBER, money_y, of, stacked, stage_x, when
 from cobre.report._costs import needs_simulation
-from cobre.report._figure import Columns, Figure, rounded, si
+from cobre.report._figure import Columns, Figure, brief, rounded
 from cobre.report._panel import Floats, panel
 from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
@@ -89,7 +90,7 @@ def chart(results: Results, theme: Theme) -> Any:
 
 def _names(found: dict[str, Floats]) -> dict[str, str]:
     """Components with their sums over all stages."""
-    return {name: f"{name}: {si(float(values.sum()), 3)}" for name, values in found.items()}
+    return {name: f"{name}: {brief(float(values.sum()), 3)}" for name, values in found.items()}
 
 
 def caption(results: Results) -> str:
@@ -100,7 +101,7 @@ def caption(results: Results) -> str:
         return "nothing costs anything"
     first = next(iter(found))
     share = 100 * float(found[first].sum()) / total
-    return f"{si(total)} in all, in the mean over the scenarios · {first} is {share:.3g} % of it"
+    return f"{money(total)} in all, in the mean over the scenarios · {first} is {share:.3g} % of it"
 
 
 FIGURE = Figure(

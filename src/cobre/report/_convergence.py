@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from cobre._words import count, money, money_between
 from cobre.errors import ResultsError
 from cobre.report._axes import NUMBER, key, money_y, named, of
 from cobre.report._costs import totals
-from cobre.report._figure import Columns, Figure, Options, rounded, si
+from cobre.report._figure import Columns, Figure, Options, rounded
 from cobre.report._panel import Floats
 from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
@@ -203,11 +204,11 @@ def _range(results: Results) -> tuple[float, float]:
 def caption(results: Results) -> str:
     """Where it ended."""
     known, reference = history(results), simulated(results)
-    bound, parts = known.bound[-1], [f"{len(known.bound)} iterations", f"lower bound {si(known.bound[-1])}"]
+    bound = float(known.bound[-1])
+    parts = [count(len(known.bound), "iteration"), f"lower bound {money(bound)}"]
     if reference:
-        half = reference.half_width()
-        spread = f" ± {si(half, 2)}" if np.isfinite(half) else ""
-        parts.append(f"simulated mean {si(reference.mean)}{spread}")
+        mean, half = reference.mean, reference.half_width()
+        parts.append(f"simulated mean {money_between(mean, half) if np.isfinite(half) else money(mean)}")
         if bound > 0:
             off = 100 * (reference.mean / bound - 1)
             parts.append(f"{abs(off):.2g} % {'above' if off >= 0 else 'below'} it")

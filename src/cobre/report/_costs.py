@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from cobre._words import count, money
 from cobre.errors import ResultsError
 from cobre.report._axes import NUMBER, PREFIXED
-from cobre.report._figure import Columns, Figure, Options, rounded, si
+from cobre.report._figure import Columns, Figure, Options, brief, rounded
 from cobre.report._panel import Floats, panel
 from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
@@ -77,7 +78,7 @@ def rows(results: Results) -> Columns:
         "to": [*rounded(edges[1:]), *lines],
         "share": [*rounded(share), *rounded(heights)],
         "count": [*counts.tolist(), *lines],
-        "mark": [*bars, *(f"{name}: {si(value)}" for name, value, _ in marks)],
+        "mark": [*bars, *(f"{name}: {brief(value)}" for name, value, _ in marks)],
         "left": [*bars, *(left for *_, left in marks)],
     }
 
@@ -131,8 +132,9 @@ def caption(results: Results) -> str:
     found = totals(results)
     deviation = float(found.std(ddof=1)) if len(found) > 1 else 0.0
     return (
-        f"{len(found)} scenarios · mean {si(float(found.mean()))}, standard deviation {si(deviation, 3)} · "
-        f"from {si(float(found.min()))} to {si(float(found.max()))} · discounted to the beginning"
+        f"{count(len(found), 'scenario')} · mean {money(float(found.mean()))}, standard deviation "
+        f"{money(deviation, 3)} · from {money(float(found.min()))} to {money(float(found.max()))} · "
+        "discounted to the beginning"
     )
 
 

@@ -106,14 +106,14 @@ def _short(number: float) -> float | int | None:
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
-def si(number: float, digits: int = 4) -> str:
-    """A sum of money in words: with a prefix of the international system.
+def brief(number: float, digits: int = 4) -> str:
+    """A sum of money where there is little room for it; `cobre._words.money` has more.
 
-    >>> si(16341184655.3), si(1234), si(512e6, 2), si(0.5), si(0)
-    ('16.34 G', '1.234 k', '510 M', '0.5', '0')
+    >>> brief(16341184655.3), brief(1234), brief(512e6, 2), brief(0.5), brief(0)
+    ('16.34 bn', '1.234 k', '510 M', '0.5', '0')
     """
     short = float(f"{number:.{digits}g}")
-    for factor, prefix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+    for factor, prefix in ((1e12, " tn"), (1e9, " bn"), (1e6, " M"), (1e3, " k")):
         if abs(short) >= factor:
             return _typeset(f"{short / factor:.12g}{prefix}")
     return _typeset(f"{short:.12g}")

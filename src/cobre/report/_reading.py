@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cobre._words import count, duration, money, money_between, percent, stopped
 from cobre.report._facts import Facts
 from cobre.report._source import Source, opened
-from cobre.report._words import count, duration, money, money_between, percent, stopped
 
 #: A bound that rises by less than this in the last tenth of the iterations has settled.
 SETTLED = 1e-3

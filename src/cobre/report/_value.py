@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from cobre._words import money
 from cobre.errors import ResultsError
 from cobre.report._axes import GROUPED, NUMBER, key, money_y, named, of
-from cobre.report._figure import Columns, Figure, Options, grouped, rounded, si
+from cobre.report._figure import Columns, Figure, Options, grouped, rounded
 from cobre.report._panel import Floats, panel, require_simulation
 from cobre.report._source import label_of, labels, remembered
 from cobre.report._storage import bounds, volumes
@@ -195,7 +196,7 @@ def caption(results: Results, hydro: int, stage: int) -> str:
     name = labels(results, "hydro", [hydro])[hydro]
     return (
         f"{name} after {label_of(results, stage)}, all else as in the mean · at {grouped(found.mean)} hm³, "
-        f"the mean (dot), one more hm³ saves {si(-found.slope_at_mean)} $"
+        f"the mean (dot), one more hm³ saves {money(-found.slope_at_mean)}"
     )
 
 

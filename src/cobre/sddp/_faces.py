@@ -9,7 +9,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn
 
-from cobre._words import count, duration
+from cobre._words import clock, count
 from cobre.sddp._watch import Watch, left_words, simulation_words
 
 #: Where nobody watches a terminal, a line at most this often, in seconds of the run.
@@ -128,5 +128,5 @@ class Bar(Lines):
         if event is None:
             return watch.limit, 0, [""]
         figures, left = watch.figures(event.bound, event.estimate), left_words(event.remaining)
-        words = [f"{figures}, {duration(event.seconds)}", figures, f"bound {event.bound:.6g}"]
+        words = [f"{figures}, {clock(event.seconds)}", figures, f"bound {event.bound:.6g}"]
         return watch.limit, event.iteration, [f"{text}, {left}" if left else text for text in words]

@@ -6,7 +6,7 @@ import time
 from html import escape
 from typing import Any
 
-from cobre._words import count, duration
+from cobre._words import clock, count
 from cobre.sddp._watch import Watch, left_words, simulation_words
 
 #: What each change costs the front end is more than a terminal takes.
@@ -97,13 +97,13 @@ class Notebook:
         watch, event = self._watch, self._watch.last
         if watch.simulation is not None:
             done = watch.simulation
-            words = escape(", ".join(["simulated", duration(done.seconds), *simulation_words(done)]))
+            words = escape(", ".join(["simulated", clock(done.seconds), *simulation_words(done)]))
             text = f"<b>{done.done}</b> of {done.total} {words}"
             return done.done, done.total, text
         if event is None:
             return 0, watch.limit, "the first iteration"
         of = f" of {watch.limit}" if watch.limit else ""
         parts = [watch.figures(event.bound, event.estimate), count(event.cuts_active, "cut")]
-        parts += [duration(event.seconds), left_words(event.remaining)]
+        parts += [clock(event.seconds), left_words(event.remaining)]
         text = f"iteration <b>{event.iteration}</b>{of}: {escape(', '.join(filter(None, parts)))}"
         return event.iteration, watch.limit, text

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 
-from cobre._words import amount, duration
+from cobre._words import amount, clock
 from cobre.sddp._watch import Watch, left_words
 from cobre.sddp.events import IterationFinished, RankTimes
 
@@ -84,7 +84,7 @@ def _head(watch: Watch, width: int) -> list[Line]:
     elapsed = (event.seconds if event else 0.0) + watch.ahead_s
     left = left_words(event.remaining, watch.ahead_s) if event else ""
     rule = event.remaining.rule if event and event.remaining else ""
-    times: Line = [("elapsed     ", LABEL), (duration(elapsed), "bold")]
+    times: Line = [("elapsed     ", LABEL), (clock(elapsed), "bold")]
     if left:
         times += [("   ", ""), (left, "bold cyan"), (f", to {rule}"[: max(0, width - 50)], LABEL)]
     if not watch.limit:
@@ -153,7 +153,7 @@ def _phases(event: IterationFinished, width: int) -> list[Line]:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{1e3 * seconds:.1f} ms" if seconds < 1 else duration(seconds)
+    return f"{1e3 * seconds:.1f} ms" if seconds < 1 else clock(seconds)
 
 
 def _load(watch: Watch, event: IterationFinished, width: int, rows: int) -> list[Line]:

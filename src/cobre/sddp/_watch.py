@@ -7,7 +7,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
-from cobre._words import count, duration
+from cobre._words import clock, count
 from cobre.sddp.events import (
     GuardTripped,
     IterationFinished,
@@ -93,7 +93,7 @@ class Watch:
         """Bound, mean and gap in one line."""
         gap = self.gap(bound, estimate.mean)
         return f"bound {bound:.6g}, {mean_words(estimate)}" + (
-            "" if gap is None else f", gap {100 * gap:.2f} %"
+            "" if gap is None else f", gap {gap:.2%}"
         )
 
     def gap(self, bound: float, mean: float) -> float | None:
@@ -137,7 +137,7 @@ def left_words(remaining: Remaining | None, ahead_s: float = 0.0) -> str:
         return ""
     left = max(0.0, remaining.latest_s - ahead_s)
     sure = remaining.earliest_s >= 0.9 * remaining.latest_s
-    return f"{duration(left)} left" if sure else f"at most {duration(left)} left"
+    return f"{clock(left)} left" if sure else f"at most {clock(left)} left"
 
 
 def rest_s(event: SimulationProgress) -> float | None:
@@ -149,7 +149,7 @@ def simulation_words(event: SimulationProgress) -> list[str]:
     """How fast a simulation is, how long it still takes, and what it has found; the most important first."""
     rate = f"{event.done / event.seconds:.3g}/s" if event.done and event.seconds > 0 else ""
     rest = rest_s(event)
-    left = f"{duration(rest)} left" if rest else ""
+    left = f"{clock(rest)} left" if rest else ""
     # In the end the mean of one rank's part would pass for that of all.
     so_far = event.estimate if event.done < event.total else None
     mean = mean_words(so_far) if so_far is not None else ""
