@@ -92,9 +92,7 @@ class Watch:
     def figures(self, bound: float, estimate: Estimate) -> str:
         """Bound, mean and gap in one line."""
         gap = self.gap(bound, estimate.mean)
-        return f"bound {bound:.6g}, {mean_words(estimate)}" + (
-            "" if gap is None else f", gap {gap:.2%}"
-        )
+        return f"bound {bound:.6g}, {mean_words(estimate)}" + ("" if gap is None else f", gap {gap:.2%}")
 
     def gap(self, bound: float, mean: float) -> float | None:
         """By how much of the bound the mean differs from it; None where that says nothing."""
