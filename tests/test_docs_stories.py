@@ -22,6 +22,11 @@ def test_readme_prints_what_it_says_it_prints(tmp_path):
         run_session(session, tmp_path)
 
 
+def _words(drawing):
+    """What is written in a drawing; how its lines are drawn depends on the version that draws."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", drawing.read_text())
+
+
 @needs_shm
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
@@ -35,3 +40,5 @@ def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
         elif found["name"]:
             with (tmp_path / found["name"]).open("a") as script:
                 script.write(found["block"])
+    for drawn in tmp_path.glob("*.svg"):  # the page shows what its commands draw
+        assert _words(drawn) == _words(page.with_name(drawn.name))
