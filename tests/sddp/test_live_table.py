@@ -274,3 +274,8 @@ def test_an_event_costs_next_to_nothing():
         for _ in range(1000):
             table(event)
         assert time.thread_time() - begun < 1000 * 1e-4
+
+
+@pytest.mark.parametrize(("sense", "mean", "gap"), [("min", 90, -0.1), ("min", 110, 0.1), ("max", 90, 0.1)])
+def test_a_mean_that_is_better_than_the_bound_by_chance_is_a_gap_below_zero(sense, mean, gap):
+    assert Watch(started(sense=sense)).gap(100.0, mean) == pytest.approx(gap)
