@@ -95,7 +95,7 @@ class Watch:
         return f"bound {bound:.6g}, {mean_words(estimate)}" + ("" if gap is None else f", gap {gap:.2%}")
 
     def gap(self, bound: float, mean: float) -> float | None:
-        """By how much of the bound the mean is worse; below zero where it is better by chance; None at first."""
+        """By how much of the bound the mean is worse, below zero if it is better by chance; None at first."""
         # With risk the bound is on another number than the mean.
         risk_neutral = self.started is None or self.started.risk_neutral
         worse = mean - bound if self.sense == "lower" else bound - mean
