@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.file_proxy import FileProxy
 
 from cobre.sddp._picture import picture, plain
+from cobre.sddp._progress import Estimate, Remaining
 from cobre.sddp._watch import Watch
 from cobre.sddp.events import (
     GuardTripped,
@@ -21,7 +22,6 @@ from cobre.sddp.events import (
     TrainingStarted,
 )
 from cobre.sddp.listeners import LiveTable
-from cobre.sddp.stopping import Estimate, Remaining
 from tests.processes import eventually
 from tests.terminal import Terminal
 

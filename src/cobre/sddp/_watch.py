@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from cobre._words import clock, count
+from cobre.sddp._progress import Estimate, Remaining
 from cobre.sddp.events import (
     GuardTripped,
     IterationFinished,
@@ -15,7 +16,6 @@ from cobre.sddp.events import (
     TrainingFinished,
     TrainingStarted,
 )
-from cobre.sddp.stopping import Estimate, Remaining
 
 GUARD_WORDS = {
     "value_corrected": "a value was wrong, and was computed again",
