@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cobre.sddp import IterationFinished, MultistageProblem, Node, train
-from cobre.sddp.stopping import Progress, StoppingRule
+from cobre.sddp._progress import Progress
+from cobre.sddp.stopping import StoppingRule
 
 
 class Point(NamedTuple):

@@ -8,6 +8,7 @@ import sys
 import pytest
 from rich.console import Console
 
+from cobre.sddp._progress import Estimate, Remaining
 from cobre.sddp.events import (
     CheckpointWritten,
     IterationFinished,
@@ -17,7 +18,6 @@ from cobre.sddp.events import (
     to_dict,
 )
 from cobre.sddp.listeners import JsonLines, ProgressBar
-from cobre.sddp.stopping import Estimate, Remaining
 
 
 def started(limit=3, first=1):

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.file_proxy import FileProxy
 
 from cobre.sddp._picture import picture, plain
+from cobre.sddp._progress import Estimate, Remaining
 from cobre.sddp._watch import Watch
 from cobre.sddp.events import (
     GuardTripped,
@@ -21,7 +22,6 @@ from cobre.sddp.events import (
     TrainingStarted,
 )
 from cobre.sddp.listeners import LiveTable
-from cobre.sddp.stopping import Estimate, Remaining
 from tests.processes import eventually
 from tests.terminal import Terminal
 
@@ -274,3 +274,8 @@ def test_an_event_costs_next_to_nothing():
         for _ in range(1000):
             table(event)
         assert time.thread_time() - begun < 1000 * 1e-4
+
+
+@pytest.mark.parametrize(("sense", "mean", "gap"), [("min", 90, -0.1), ("min", 110, 0.1), ("max", 90, 0.1)])
+def test_a_mean_that_is_better_than_the_bound_by_chance_is_a_gap_below_zero(sense, mean, gap):
+    assert Watch(started(sense=sense)).gap(100.0, mean) == pytest.approx(gap)

@@ -7,15 +7,8 @@ from hypothesis import strategies as st
 from cobre.sddp import IterationFinished, train
 from cobre.sddp._checkpoint import saved_log
 from cobre.sddp._pace import Pace
-from cobre.sddp.stopping import (
-    BoundStalling,
-    IterationLimit,
-    Remaining,
-    SimulationRecord,
-    SimulationStopping,
-    Statistical,
-    TimeLimit,
-)
+from cobre.sddp._progress import Remaining, SimulationRecord
+from cobre.sddp.stopping import BoundStalling, IterationLimit, SimulationStopping, Statistical, TimeLimit
 from tests.sddp.bodies import STUDIES
 from tests.sddp.test_stopping import progress
 

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cobre.sddp._progress import Estimate, Progress, SimulationRecord
 from cobre.sddp.stopping import (
     AllOf,
     AnyOf,
     BoundStalling,
-    Estimate,
     IterationLimit,
-    Progress,
-    SimulationRecord,
     SimulationStopping,
     Statistical,
     StoppingRule,

@@ -193,7 +193,7 @@ def _split(training: TrainingResult) -> str:
     whole = training.engine.seconds or 1.0
     shares = ", ".join(f"{name} {100 * seconds / whole:.0f} %" for name, seconds in phases(training).items())
     active = training.engine.log[-1].cuts_active if training.engine.log else 0
-    return f"{shares}; {count(training.total_cuts, 'cut')} made, {active} in use"
+    return f"{shares}; {count(training.total_cuts, 'cut')} made, {active:,} in use"
 
 
 def in_json_types(value: Any) -> Any:

@@ -10,6 +10,7 @@ from rich.text import Text
 from cobre._words import amount, count, duration, stopped
 from cobre.cli._tables import Rows, facts, heading, more, next_steps, table
 from cobre.report import DeficitSummary, SimulationSummary, StorageSummary, Summary, TrainingSummary
+from cobre.report._about import who
 
 STYLES = {"complete": "green", "converged": "green", "failed": "bold red"}
 WORDS = {"running": "under way, or killed", "partial": "some scenarios are missing"}
@@ -40,7 +41,7 @@ def _overview(found: Summary) -> Iterator[tuple[str, str]]:
         versions = f"cobre {run.get('cobre_version')}, HiGHS {run.get('solver_version')}"
         python = f"Python {run['python']}" if "python" in run else "Python"
         yield "run", f"{run.get('started_at')} on {run.get('hostname')}; {versions}, {python}"
-    yield "computed by", _who(found)
+    yield "computed by", who(found.distribution)
     if found.training:
         yield from _trained(found.training)
     if found.simulation:
@@ -51,14 +52,6 @@ def _overview(found: Summary) -> Iterator[tuple[str, str]]:
 
 def _one(kind: str) -> str:
     return {"buses": "bus"}.get(kind, kind.removesuffix("s"))
-
-
-def _who(found: Summary) -> str:
-    known = found.distribution
-    ranks, threads = known.get("world_size") or 1, known.get("threads_per_rank") or 1
-    who = f"{count(ranks, 'worker')} over {known.get('backend')}" if ranks > 1 else "one process"
-    each = f", {count(threads, 'thread')}{' each' if ranks > 1 else ''}" if threads > 1 else ""
-    return who + each
 
 
 def _trained(training: TrainingSummary) -> Iterator[tuple[str, str]]:

@@ -43,13 +43,21 @@ class Group:
 def about(facts: Facts) -> list[str]:
     """When it was, and who computed."""
     known = facts.summary.distribution
-    workers, threads = facts.workers, known.get("threads_per_rank") or 1
-    who = f"{count(workers, 'worker')} over {known.get('backend')}" if workers > 1 else "one process"
-    if threads > 1:
-        who += f", {count(threads, 'thread')}" + (" each" if workers > 1 else "")
     hosts = [str(host) for host in known.get("hosts") or []]
     where = [f"on {hosts[0]}" if len(hosts) == 1 else f"on {count(len(hosts), 'machine')}"] if hosts else []
-    return [*_when(facts), who, *where]
+    return [*_when(facts), who(known), *where]
+
+
+def who(distribution: Mapping[str, Any]) -> str:
+    """Who computed, from what a manifest says of it.
+
+    >>> who({"backend": "shm", "world_size": 4, "threads_per_rank": 2}), who({})
+    ('4 workers over shm, 2 threads each', 'one process')
+    """
+    workers, threads = distribution.get("world_size") or 1, distribution.get("threads_per_rank") or 1
+    several = workers > 1
+    words = f"{count(workers, 'worker')} over {distribution.get('backend')}" if several else "one process"
+    return f"{words}, {count(threads, 'thread')}{' each' * several}" if threads > 1 else words
 
 
 def _when(facts: Facts) -> list[str]:

@@ -114,8 +114,8 @@ def caption(results: Results, hydro: int) -> str:
     low, high = np.quantile(found[:, -1], (0.05, 0.95))
     name, start, mean = labels(results, "hydro", [hydro])[hydro], found[0, 0], found[:, -1].mean()
     return (
-        f"{name} · from {grouped(start)} to {grouped(mean)} hm³ in the mean, "
-        f"{grouped(low)} to {grouped(high)} in nine of ten scenarios"
+        f"{name} · from {grouped(start)} to {grouped(mean, 3)} hm³ in the mean, "
+        f"at the end {grouped(low, 3)} to {grouped(high, 3)} in nine of ten scenarios"
     )
 
 

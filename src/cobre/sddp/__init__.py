@@ -8,6 +8,7 @@ from cobre.errors import BoundError, InvalidProblem, PolicyFileError, SolveError
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.sddp._checkpoint import Checkpoint
 from cobre.sddp._engine import Statistics
+from cobre.sddp._progress import Estimate, Progress, Remaining, SimulationRecord
 from cobre.sddp._visits import Recorder, Visit
 from cobre.sddp.events import (
     CheckpointWritten,
@@ -32,11 +33,7 @@ from cobre.sddp.stopping import (
     AllOf,
     AnyOf,
     BoundStalling,
-    Estimate,
     IterationLimit,
-    Progress,
-    Remaining,
-    SimulationRecord,
     SimulationStopping,
     Statistical,
     StoppingRule,

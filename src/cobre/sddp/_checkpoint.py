@@ -15,11 +15,11 @@ from cobre.lp._program import Floats, Ints
 from cobre.sddp import _archive
 from cobre.sddp._engine import Engine
 from cobre.sddp._method import Method
+from cobre.sddp._progress import Estimate, Remaining, SimulationRecord
 from cobre.sddp._selecting import Selecting
 from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy
 from cobre.sddp.problem import MultistageProblem
-from cobre.sddp.stopping import Estimate, Remaining, SimulationRecord
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,11 @@ from cobre.lp._solver import heights
 from cobre.sddp._cuts import Made, make
 from cobre.sddp._engine import Engine
 from cobre.sddp._graph import longest_path
+from cobre.sddp._progress import Estimate
 from cobre.sddp.events import GuardTripped
 from cobre.sddp.problem import ROOT
 from cobre.sddp.risk import Expectation
 from cobre.sddp.sampling import InSample
-from cobre.sddp.stopping import Estimate
 
 #: Differences up to this, relative to the numbers that they are of, are rounding. Solvers are about as exact
 #: as 1e-8; what they are held to is 1e-5.

@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from cobre._words import clock, count
+from cobre.sddp._progress import Estimate, Remaining
 from cobre.sddp.events import (
     GuardTripped,
     IterationFinished,
@@ -15,7 +16,6 @@ from cobre.sddp.events import (
     TrainingFinished,
     TrainingStarted,
 )
-from cobre.sddp.stopping import Estimate, Remaining
 
 GUARD_WORDS = {
     "value_corrected": "a value was wrong, and was computed again",
@@ -92,16 +92,15 @@ class Watch:
     def figures(self, bound: float, estimate: Estimate) -> str:
         """Bound, mean and gap in one line."""
         gap = self.gap(bound, estimate.mean)
-        return f"bound {bound:.6g}, {mean_words(estimate)}" + (
-            "" if gap is None else f", gap {gap:.2%}"
-        )
+        return f"bound {bound:.6g}, {mean_words(estimate)}" + ("" if gap is None else f", gap {gap:.2%}")
 
     def gap(self, bound: float, mean: float) -> float | None:
-        """By how much of the bound the mean differs from it; None where that says nothing."""
+        """By how much of the bound the mean is worse, below zero if it is better by chance; None at first."""
         # With risk the bound is on another number than the mean.
         risk_neutral = self.started is None or self.started.risk_neutral
-        gap = abs(mean - bound) / abs(bound) if risk_neutral and bound else math.inf
-        return gap if gap <= 1 else None  # at first it says nothing
+        worse = mean - bound if self.sense == "lower" else bound - mean
+        gap = worse / abs(bound) if risk_neutral and bound else math.inf
+        return gap if abs(gap) <= 1 else None  # at first it says nothing
 
     def ending(self, event: TrainingFinished) -> str:
         """How training has ended."""

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from cobre.sddp._progress import Estimate, Remaining
 from cobre.sddp.problem import Sense
-from cobre.sddp.stopping import Estimate, Remaining
 
 
 @dataclass(frozen=True)

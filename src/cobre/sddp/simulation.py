@@ -19,6 +19,7 @@ from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Wanted
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
+from cobre.sddp._progress import Estimate
 from cobre.sddp._table import Columns
 from cobre.sddp._value_bound import value_bounds
 from cobre.sddp._visits import Recorder, Visit, Watcher
@@ -26,7 +27,6 @@ from cobre.sddp.events import Listener, SimulationProgress
 from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem
 from cobre.sddp.sampling import SIMULATION, Draw, InSample, Sampling
-from cobre.sddp.stopping import Estimate
 
 #: How many trajectories a rank simulates in one go, and how much memory what is seen of them may take. More
 #: would be no faster, and who waits would hear of it more rarely.

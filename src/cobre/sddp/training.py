@@ -23,6 +23,7 @@ from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
 from cobre.sddp._pace import Pace
 from cobre.sddp._parallel import on_ranks
+from cobre.sddp._progress import Estimate, Progress
 from cobre.sddp._selecting import Selecting
 from cobre.sddp._sharing import Sharing, share_anchors, share_times
 from cobre.sddp._value_bound import value_bounds
@@ -41,7 +42,7 @@ from cobre.sddp.risk import Expectation, RiskMeasure
 from cobre.sddp.sampling import Draw, InSample, Sampling
 from cobre.sddp.selection import Selection
 from cobre.sddp.simulation import estimate_costs
-from cobre.sddp.stopping import Estimate, Progress, StoppingRule, as_rule
+from cobre.sddp.stopping import StoppingRule, as_rule
 
 
 @dataclass(frozen=True, eq=False)
