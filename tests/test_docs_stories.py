@@ -41,4 +41,5 @@ def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
             with (tmp_path / found["name"]).open("a") as script:
                 script.write(found["block"])
     for drawn in tmp_path.glob("*.svg"):  # the page shows what its commands draw
-        assert _words(drawn) == _words(page.with_name(drawn.name))
+        kept = page.with_name(drawn.name)
+        assert _words(drawn) == _words(kept), f"{kept} is out of date: draw it again, as the page says"
