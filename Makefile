@@ -24,7 +24,7 @@ demo: $(VENV)/built  ## see the product's main job: a study, and a page about it
 
 test: $(VENV)/built $(MPICH)/installed $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
 	$(CORE_TESTS)/core_tests
-	$(BIN)/python -m pytest -n $(STREAMS) --dist loadfile
+	$(BIN)/python -m pytest -n $(STREAMS) --dist loadfile --no-loadscope-reorder
 
 sanitize: $(VENV)/tools  ## run the core's tests under the sanitizers that the compiler has
 	@for kind in thread address,undefined; do \

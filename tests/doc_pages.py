@@ -63,6 +63,13 @@ def blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
+def _outside_make():
+    """The variables of this process without those by which make knows that it was called by another."""
+    return {
+        name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    }
+
+
 def run_session(block, folder):
     """Run the commands of a ``console`` block; what they print must be what follows them there."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -70,7 +77,7 @@ def run_session(block, folder):
         ran = subprocess.run(
             ["bash", "-c", command],
             cwd=folder,
-            env={**os.environ, **ENVIRONMENT, "PATH": path},
+            env={**_outside_make(), **ENVIRONMENT, "PATH": path},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

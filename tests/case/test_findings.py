@@ -119,7 +119,7 @@ def test_a_finding_names_the_entity_and_what_may_have_been_meant(tmp_path):
 def test_the_beginning_of_a_name_is_recognised(tmp_path):
     renamed = at(THERMALS, "thermals.0.cost", 45.0), without(THERMALS, "thermals.0.cost_per_mwh")
     found = {one.field: one.suggestion for one in findings(tmp_path, *renamed)}
-    assert found["cost"] == "did you mean 'cost_per_mwh'?"
+    assert found["thermals[0].cost"] == "did you mean 'cost_per_mwh'?"
 
 
 def test_no_folder(tmp_path):

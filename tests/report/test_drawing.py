@@ -27,7 +27,9 @@ def svg_of(folder, name, **choice):
 
 
 def words_in(svg):
-    return [text.text for text in svg.iter(f"{SVG}text") if text.text]
+    return [
+        " ".join(text.itertext()) for text in svg.iter(f"{SVG}text")
+    ]  # words of several lines are parts of it
 
 
 def marks_in(svg, kind):
