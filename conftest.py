@@ -7,7 +7,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import cobre.comm
 
-#: What takes longest, and so begins first: no stream of tests should end with it while another has nothing to do.
+#: What takes longest, and so begins first: no stream of tests should still be at it when another has ended.
 LONG = ("tests/test_docs_stories.py", "tests/cli/", "tests/report/")
 
 collect_ignore_glob = ["docs/_build*"]  # pages that were built have copies of sources
@@ -21,7 +21,9 @@ pytest_collect_file = Sybil(
 
 def pytest_collection_modifyitems(items):
     """Begin with what takes longest; the order stays otherwise."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    items.sort(
+        key=lambda item: next((i for i, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG))
+    )
 
 
 @pytest.fixture(autouse=True)
