@@ -1,6 +1,5 @@
 """Shared by all tests: a hypothesis profile that repeats itself, and nothing left behind."""
 
-import fcntl
 import json
 import os
 import pickle
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.mpi_launch import FOREIGN, MPICH, OPEN_MPI, ROOT, Ended, segments
+from tests.mpi_launch import FOREIGN, MPICH, OPEN_MPI, ROOT, Ended, segments, turn
 from tests.processes import DEADLINE_S, eventually
 
 EXAMPLE = ROOT / "examples" / "socket_backend"
@@ -157,9 +156,7 @@ def mpiexec(request, monkeypatch, tmp_path, start_process):
         return Ended(process.returncode, out, err, at, results, left_behind)
 
     run.launcher = launcher
-    # Tests look at what a launch leaves in shared memory: one at a time, in all processes that test.
-    with (ROOT / "build" / "mpi-tests.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    with turn():
         before = segments()
         yield run
         for path in segments() - before:  # of jobs that were aborted, see above

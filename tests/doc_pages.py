@@ -6,9 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+
+from tests.mpi_launch import turn
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -74,16 +77,18 @@ def run_session(block, folder):
     """Run the commands of a ``console`` block; what they print must be what follows them there."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command, wanted in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-        ran = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            env={**_outside_make(), **ENVIRONMENT, "PATH": path},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        # A launch of MPI takes its turn: tests of it remove what launches leave in shared memory.
+        with turn() if "mpiexec" in command else nullcontext():
+            ran = subprocess.run(
+                ["bash", "-c", command],
+                cwd=folder,
+                env={**_outside_make(), **ENVIRONMENT, "PATH": path},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=100,
+                check=False,
+            )
         assert doctest.OutputChecker().check_output(
             _by_rank(wanted), _by_rank(ran.stdout), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
         ), f"{command} printed\n{ran.stdout}"

@@ -1,12 +1,22 @@
 """Real MPI launchers, Open MPI's and MPICH's, for the fixture ``mpiexec``."""
 
+import fcntl
 import os
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FOREIGN = ("COBRE_", "OMPI_", "PMI", "PRTE_", "HYDRA_", "MPI", "SLURM_")
+
+
+@contextmanager
+def turn():
+    """One launch at a time, in all processes that test: tests look at what one leaves in shared memory."""
+    with (ROOT / "build" / "mpi-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @dataclass(frozen=True)

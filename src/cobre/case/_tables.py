@@ -70,7 +70,8 @@ def read_table(path: Path, file: str, spec: TableSpec, report: Report) -> Table 
     try:
         # A file handle, because a path would also name folders and other file systems.
         with path.open("rb") as stream:
-            read = pq.read_table(stream, use_threads=False)  # files are small, and threads are not
+            # Files are small, and threads are not; one that is being started ends a process that is exiting.
+            read = pq.read_table(stream, use_threads=False, pre_buffer=False)
         names = read.column_names  # which may be no text
     except (OSError, ValueError, pa.ArrowException) as error:
         report.error(
