@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from cobre import case
 from cobre.case import _templates
 from cobre.case._layout import DOCUMENTS
-from cobre.case._schemas import SETTINGS, schema_name
+from cobre.case._schemas import EDITOR_SETTINGS, schema_name
 
 #: The names in Cobre's book.
 NAMES = """
@@ -45,7 +45,7 @@ def test_they_are_written_by_the_names_of_the_book(tmp_path):
 
 def test_vs_code_finds_each(tmp_path):
     written = case.write_schemas(tmp_path / "a b")
-    settings = json.loads((tmp_path / "a b" / SETTINGS).read_text())["json.schemas"]
+    settings = json.loads((tmp_path / "a b" / EDITOR_SETTINGS).read_text())["json.schemas"]
     found = {entry["fileMatch"][0].removeprefix("/**/"): entry["url"] for entry in settings}
     assert {file: url2pathname(urlparse(url).path) for file, url in found.items()} == {
         file: str(path) for file, path in written.items()

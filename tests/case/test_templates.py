@@ -8,7 +8,7 @@ import pytest
 
 from cobre import case, errors
 from cobre.case import _templates
-from cobre.case._files import ABOUT
+from cobre.case._files import FILE_DESCRIPTIONS
 from cobre.case._layout import KNOWN
 
 
@@ -27,7 +27,7 @@ def test_every_template_is_described_and_sized():
 
 
 def test_every_file_of_the_format_is_described():
-    assert set(ABOUT) == {*KNOWN, "README.md"}
+    assert set(FILE_DESCRIPTIONS) == {*KNOWN, "README.md"}
 
 
 @pytest.mark.parametrize("name", _templates.DESCRIPTIONS)

@@ -7,15 +7,22 @@ is wrong is found at once, and raised as one `cobre.errors.CaseError`. `schemas`
 """
 
 from cobre.case._case import Case, load
-from cobre.case._config import Config
+from cobre.case._config import Config, CutSelection, ScenarioSource, Training
+from cobre.case._files import FILE_DESCRIPTIONS
+from cobre.case._layout import DOCUMENTS
 from cobre.case._noise import Correlation, CorrelationGroup, External, History, NoiseEntity, Scenarios
-from cobre.case._schemas import schemas, write_schemas
+from cobre.case._schemas import EDITOR_SETTINGS, schemas, write_schemas
 from cobre.case._summary import BusSummary, CaseSummary, HydroSummary, summary
-from cobre.case._templates import Template, create, templates
-from cobre.case._windows import Window
+from cobre.case._templates import DEFAULT_TEMPLATE, Template, create, templates
+from cobre.case._windows import RESIDUALS, Window, chosen_windows, usable_windows
 from cobre.errors import CaseError, Finding
 
 __all__ = [
+    "DEFAULT_TEMPLATE",
+    "DOCUMENTS",
+    "EDITOR_SETTINGS",
+    "FILE_DESCRIPTIONS",
+    "RESIDUALS",
     "BusSummary",
     "Case",
     "CaseError",
@@ -23,18 +30,23 @@ __all__ = [
     "Config",
     "Correlation",
     "CorrelationGroup",
+    "CutSelection",
     "External",
     "Finding",
     "History",
     "HydroSummary",
     "NoiseEntity",
+    "ScenarioSource",
     "Scenarios",
     "Template",
+    "Training",
     "Window",
+    "chosen_windows",
     "create",
     "load",
     "schemas",
     "summary",
     "templates",
+    "usable_windows",
     "write_schemas",
 ]

@@ -1,6 +1,6 @@
 """What each file of a case folder is for, in a line."""
 
-ABOUT = {
+FILE_DESCRIPTIONS = {
     "README.md": "what the case is, and what to look at",
     "config.json": "how to train, and what to simulate",
     "penalties.json": "what shortages and missed limits cost",

@@ -13,7 +13,7 @@ from cobre.errors import IOError  # noqa: A004
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 #: The file, beside the schemas, that tells VS Code of them.
-SETTINGS = "vscode-settings.json"
+EDITOR_SETTINGS = "vscode-settings.json"
 
 #: Where the name of a schema is not that of its file.
 _OTHER_NAMES = {"system/hydro_production_models.json": "production_models"}
@@ -53,7 +53,9 @@ def write_schemas(folder: str | os.PathLike[str]) -> dict[str, Path]:
         target.mkdir(parents=True, exist_ok=True)
         for file, path in written.items():
             _write(path, _schema(file))
-        _write(target / SETTINGS, {"json.schemas": [_use(file, path) for file, path in written.items()]})
+        _write(
+            target / EDITOR_SETTINGS, {"json.schemas": [_use(file, path) for file, path in written.items()]}
+        )
     except OSError as error:
         raise IOError(str(folder), f"schemas cannot be written there ({error.strerror or error})") from error
     return written

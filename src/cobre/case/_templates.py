@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from cobre.case._files import ABOUT
+from cobre.case._files import FILE_DESCRIPTIONS
 from cobre.errors import IOError, ValidationError  # noqa: A004
 
 FOLDER = Path(__file__).parent / "templates"
@@ -22,7 +22,7 @@ DESCRIPTIONS = {
 }
 
 #: For who does not say which.
-DEFAULT = "one-reservoir"
+DEFAULT_TEMPLATE = "one-reservoir"
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ def create(template: str, folder: str | os.PathLike[str]) -> dict[str, str]:
         raise ValidationError(_unknown(template))
     target = Path(folder).absolute()
     source = FOLDER / template
-    files = [file for file in ABOUT if (source / file).exists()]
+    files = [file for file in FILE_DESCRIPTIONS if (source / file).exists()]
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise IOError(str(folder), "it is there and not empty; give the name of a new folder")
         _make(source, files, target)
     except OSError as error:
         raise IOError(str(folder), f"it cannot be made ({error.strerror or error})") from error
-    return {file: ABOUT[file] for file in files}
+    return {file: FILE_DESCRIPTIONS[file] for file in files}
 
 
 def _make(source: Path, files: list[str], target: Path) -> None:

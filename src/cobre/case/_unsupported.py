@@ -13,7 +13,7 @@ from cobre.case._production import BySeason, ByStageRanges, ModelChoice, Product
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
 from cobre.case._stages import Stages
-from cobre.stochastic._points import MOST_SOBOL
+from cobre.stochastic import MOST_SOBOL
 
 #: Settings of how the original program works inside; they change nothing that is found.
 _INSIDE = (

@@ -68,7 +68,7 @@ def _steps(history: History, stages: Stages, timeline: Timeline) -> NDArray[np.i
     return np.array(rows, np.int64) - rows[0]
 
 
-def chosen(found: dict[int, Window], source: ScenarioSource | None) -> dict[int, Window]:
+def chosen_windows(found: dict[int, Window], source: ScenarioSource | None) -> dict[int, Window]:
     """The windows of the years that a source names; all if it names none."""
     years = source.historical_years if source else None
     if years is None:
@@ -77,7 +77,7 @@ def chosen(found: dict[int, Window], source: ScenarioSource | None) -> dict[int,
     return {year: window for year, window in found.items() if year in wanted}
 
 
-def usable(found: dict[int, Window], order: int) -> dict[int, Window]:
+def usable_windows(found: dict[int, Window], order: int) -> dict[int, Window]:
     """The windows of which all inflows are known that a model with so many lags asks for."""
     return {year: one for year, one in found.items() if not np.isnan(one.before_m3s[:order]).any()}
 
@@ -96,13 +96,13 @@ def check(raw: Raw, config: Config, inflows: Inflows, report: Report) -> None:
         return
     found = windows(raw, inflows.stages, timeline)
     for name, source in wanted.items():
-        if not chosen(found, source):
+        if not chosen_windows(found, source):
             message = "in no year that may be used was every plant observed in all stages of the study"
             report.error(
                 "dimension", _history.FILE, message, field=f"{name}.scenario_source.historical_years"
             )
     if residual:
-        _check_residuals(usable(chosen(found, training), inflows.order), timeline, report)
+        _check_residuals(usable_windows(chosen_windows(found, training), inflows.order), timeline, report)
 
 
 def _check_residuals(years: dict[int, Window], timeline: Timeline, report: Report) -> None:

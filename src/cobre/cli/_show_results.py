@@ -9,8 +9,14 @@ from rich.text import Text
 
 from cobre._words import amount, count, duration, stopped
 from cobre.cli._tables import Rows, facts, heading, more, next_steps, table
-from cobre.report import DeficitSummary, SimulationSummary, StorageSummary, Summary, TrainingSummary
-from cobre.report._about import who
+from cobre.report import (
+    DeficitSummary,
+    SimulationSummary,
+    StorageSummary,
+    Summary,
+    TrainingSummary,
+    workers_line,
+)
 
 STYLES = {"complete": "green", "converged": "green", "failed": "bold red"}
 WORDS = {"running": "under way, or killed", "partial": "some scenarios are missing"}
@@ -41,7 +47,7 @@ def _overview(found: Summary) -> Iterator[tuple[str, str]]:
         versions = f"cobre {run.get('cobre_version')}, HiGHS {run.get('solver_version')}"
         python = f"Python {run['python']}" if "python" in run else "Python"
         yield "run", f"{run.get('started_at')} on {run.get('hostname')}; {versions}, {python}"
-    yield "computed by", who(found.distribution)
+    yield "computed by", workers_line(found.distribution)
     if found.training:
         yield from _trained(found.training)
     if found.simulation:

@@ -147,8 +147,7 @@ def show_warnings(warnings: Sequence[Finding]) -> None:
 
 
 def _warn(event: Event) -> None:
-    from cobre.sddp import GuardTripped  # noqa: PLC0415
-    from cobre.sddp._watch import guard_words  # noqa: PLC0415
+    from cobre.sddp import GuardTripped, guard_words  # noqa: PLC0415
 
     if isinstance(event, GuardTripped):
         typer.echo(f"warning: {guard_words(event)}", err=True)

@@ -41,22 +41,21 @@ def init(
     nothing is overwritten. Exits with 0 if it was made, 2 if there is no such template, 3 if the folder is
     there and not empty, or cannot be made.
     """
-    from cobre.case._templates import DEFAULT, create  # noqa: PLC0415  it imports what takes long
+    from cobre.case import DEFAULT_TEMPLATE, create  # noqa: PLC0415  it imports what takes long
     from cobre.errors import ValidationError  # noqa: PLC0415
 
     if list_ or folder is None:
         _list(color)
         return
     try:
-        made = create(template or DEFAULT, folder)
+        made = create(template or DEFAULT_TEMPLATE, folder)
     except ValidationError as error:
         raise typer.BadParameter(str(error), param_hint="--template") from error
-    _tell(folder, template or DEFAULT, made, color, chosen=template is not None)
+    _tell(folder, template or DEFAULT_TEMPLATE, made, color, chosen=template is not None)
 
 
 def _list(color: Color) -> None:
-    from cobre.case import templates  # noqa: PLC0415
-    from cobre.case._templates import DEFAULT  # noqa: PLC0415
+    from cobre.case import DEFAULT_TEMPLATE, templates  # noqa: PLC0415
     from cobre.cli._tables import next_steps  # noqa: PLC0415
 
     console = _console.stdout(color)
@@ -67,7 +66,7 @@ def _list(color: Color) -> None:
             if isinstance(number, int)
         )
         console.print(f"[cyan]{template.name}[/cyan]: {sizes}\n  {template.description}")
-    next_steps(console, ["init", "my_case", "--template", DEFAULT])
+    next_steps(console, ["init", "my_case", "--template", DEFAULT_TEMPLATE])
 
 
 def _tell(folder: Path, template: str, made: dict[str, str], color: Color, *, chosen: bool) -> None:

@@ -91,7 +91,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     Ctrl-C, 143 after SIGTERM.
     """
     from cobre import study  # noqa: PLC0415  it imports what takes half a second
-    from cobre.study._running import checkpoint_in, output_folder  # noqa: PLC0415
+    from cobre.study import checkpoint_in, output_folder  # noqa: PLC0415
 
     options = {
         "--workers": (workers, 1),

@@ -31,14 +31,13 @@ def list_(color: ColorOption = "auto") -> None:
 
     Example: cobre schema list
     """
-    from cobre.case._files import ABOUT  # noqa: PLC0415
-    from cobre.case._layout import DOCUMENTS  # noqa: PLC0415
+    from cobre.case import DOCUMENTS, FILE_DESCRIPTIONS  # noqa: PLC0415
     from cobre.cli._help import WIDEST, row  # noqa: PLC0415
 
     console = _console.stdout(color)
     indent = 4 + max(map(len, DOCUMENTS))
     for file in DOCUMENTS:
-        console.print(row(file, ABOUT[file], indent, min(console.width, WIDEST)))
+        console.print(row(file, FILE_DESCRIPTIONS[file], indent, min(console.width, WIDEST)))
 
 
 @app.command(cls=Command)
@@ -76,11 +75,12 @@ def export(
 
     Files of that name are replaced. Exits with 0 if all were written, 3 if one cannot be.
     """
-    from cobre.case import write_schemas  # noqa: PLC0415
-    from cobre.case._schemas import SETTINGS  # noqa: PLC0415
+    from cobre.case import EDITOR_SETTINGS, write_schemas  # noqa: PLC0415
 
     written = write_schemas(folder)
     typer.echo(f"wrote {len(written)} schemas to {folder}")
-    typer.echo(f"for VS Code: copy {folder / SETTINGS} to .vscode/settings.json where you open your cases")
+    typer.echo(
+        f"for VS Code: copy {folder / EDITOR_SETTINGS} to .vscode/settings.json where you open your cases"
+    )
     schema = written["config.json"].absolute().as_uri()
     typer.echo(f'for any editor: name the schema in a file itself, as in "$schema": "{schema}"')

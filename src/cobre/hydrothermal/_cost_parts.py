@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.hydrothermal._solved import Places, Solved
-from cobre.lp._program import Floats, Ints
+from cobre.lp import Floats, Ints
 
 #: The component that a column's cost belongs to, by the kind of the column.
 COMPONENTS = {

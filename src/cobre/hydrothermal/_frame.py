@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cobre.hydrothermal._rows import Rows
-from cobre.lp._program import Floats
+from cobre.lp import Floats
 from cobre.system import Hydro, Phase, Stage, System
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from cobre.hydrothermal._frame import Frame
 from cobre.hydrothermal._power_outcomes import AT_LIMIT, ids_of, operative_state, series
 from cobre.hydrothermal._solved import Cube, Solved
-from cobre.lp._program import Floats
+from cobre.lp import Floats
 from cobre.system import System
 
 

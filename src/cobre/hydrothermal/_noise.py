@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cobre.hydrothermal._frame import Affine, Frame
-from cobre.lp import Noise
-from cobre.lp._noise import Place
-from cobre.lp._program import Floats
+from cobre.lp import Floats, Noise, Place
 from cobre.stochastic import NoisePlaces, available, inflow_noise, load, noise_places
 from cobre.system import System
 

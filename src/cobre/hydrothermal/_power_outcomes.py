@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cobre.hydrothermal._solved import Cube, Solved
-from cobre.lp._program import Floats
+from cobre.lp import Floats
 from cobre.system import System
 
 #: How close to a limit is at it, relatively.

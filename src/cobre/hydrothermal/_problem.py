@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cobre.hydrothermal._noise import StageNoise
 from cobre.hydrothermal._stage import stage_program
-from cobre.lp._program import Floats
+from cobre.lp import Floats
 from cobre.sddp import EAVaR, Expectation, MultistageProblem, Node, RiskMeasure
 from cobre.system import System
 

@@ -4,7 +4,38 @@
 many incoming states and realisations in one call, on several threads, with the same bits in any order.
 """
 
-from cobre.lp._noise import Noise
-from cobre.lp._program import LinearProgram, SparseMatrix
+from cobre.lp._model import highs_of, realized
+from cobre.lp._noise import PROBABILITY_TOLERANCE, Noise, Place, place_name, probability_findings
+from cobre.lp._program import Floats, Ints, LinearProgram, SparseMatrix
+from cobre.lp._solver import (
+    HIGHS_VERSION,
+    NO_PLACES,
+    SolveFailure,
+    StageSolver,
+    States,
+    Steps,
+    Workers,
+    cut_heights,
+)
 
-__all__ = ["LinearProgram", "Noise", "SparseMatrix"]
+__all__ = [
+    "HIGHS_VERSION",
+    "NO_PLACES",
+    "PROBABILITY_TOLERANCE",
+    "Floats",
+    "Ints",
+    "LinearProgram",
+    "Noise",
+    "Place",
+    "SolveFailure",
+    "SparseMatrix",
+    "StageSolver",
+    "States",
+    "Steps",
+    "Workers",
+    "cut_heights",
+    "highs_of",
+    "place_name",
+    "probability_findings",
+    "realized",
+]

@@ -233,7 +233,7 @@ class StageSolver:
             raise SolveFailure(unit, row, words if status == "failed" else status)
 
 
-def heights(cuts: Floats, states: Floats) -> Floats:
+def cut_heights(cuts: Floats, states: Floats) -> Floats:
     """Return the values of cuts, each an intercept and slopes, at states: states by cuts."""
     out = np.empty((len(states), len(cuts)))
     _lp.evaluate(padded(cuts), np.ascontiguousarray(states), out)

@@ -6,6 +6,7 @@ cobre.report.save(chart, "lake.png")
 ```
 """
 
+from cobre.report._about import workers_line
 from cobre.report._changes import Change
 from cobre.report._compare import BoundsComparison, Comparison, compare
 from cobre.report._compare_policies import NodeComparison, PolicyComparison
@@ -54,5 +55,6 @@ __all__ = [
     "spec",
     "summary",
     "svg",
+    "workers_line",
     "write",
 ]

@@ -45,13 +45,13 @@ def about(facts: Facts) -> list[str]:
     known = facts.summary.distribution
     hosts = [str(host) for host in known.get("hosts") or []]
     where = [f"on {hosts[0]}" if len(hosts) == 1 else f"on {count(len(hosts), 'machine')}"] if hosts else []
-    return [*_when(facts), who(known), *where]
+    return [*_when(facts), workers_line(known), *where]
 
 
-def who(distribution: Mapping[str, Any]) -> str:
+def workers_line(distribution: Mapping[str, Any]) -> str:
     """Who computed, from what a manifest says of it.
 
-    >>> who({"backend": "shm", "world_size": 4, "threads_per_rank": 2}), who({})
+    >>> workers_line({"backend": "shm", "world_size": 4, "threads_per_rank": 2}), workers_line({})
     ('4 workers over shm, 2 threads each', 'one process')
     """
     workers, threads = distribution.get("world_size") or 1, distribution.get("threads_per_rank") or 1

@@ -25,8 +25,7 @@ from cobre.report._key import key_figures
 from cobre.report._reading import reading
 from cobre.report._source import opened
 from cobre.report._theme import needed, vl_convert
-from cobre.results import Results
-from cobre.results._files import write_bytes
+from cobre.results import Results, write_bytes
 
 #: How many drawings of one figure a page holds at most; beyond that, stages are left out evenly.
 MOST_DRAWINGS = 1000

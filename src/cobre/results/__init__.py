@@ -5,6 +5,7 @@ The folder has the layout, the tables and the columns of Cobre's output format 2
 """
 
 from cobre.results._columns import Column, schema_of
+from cobre.results._files import write_bytes
 from cobre.results._manifest import Run, Topology
 from cobre.results._reader import Results, read
 from cobre.results._simulation_tables import SIMULATION
@@ -23,4 +24,5 @@ __all__ = [
     "Writer",
     "read",
     "schema_of",
+    "write_bytes",
 ]

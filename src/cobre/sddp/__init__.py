@@ -6,10 +6,12 @@ random numbers.
 
 from cobre.errors import BoundError, InvalidProblem, PolicyFileError, SolveError
 from cobre.lp import LinearProgram, Noise, SparseMatrix
-from cobre.sddp._checkpoint import Checkpoint
+from cobre.sddp._checkpoint import Checkpoint, require_the_same, saved_log
 from cobre.sddp._engine import Statistics
+from cobre.sddp._method import Method
 from cobre.sddp._progress import Estimate, Progress, Remaining, SimulationRecord
 from cobre.sddp._visits import Recorder, Visit
+from cobre.sddp._watch import guard_words
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
@@ -67,6 +69,7 @@ __all__ = [
     "LinearProgram",
     "Listener",
     "LiveTable",
+    "Method",
     "Mixture",
     "MultistageProblem",
     "Node",
@@ -103,6 +106,9 @@ __all__ = [
     "Visit",
     "WorstCase",
     "follow",
+    "guard_words",
+    "require_the_same",
+    "saved_log",
     "simulate",
     "stage",
     "stages",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.lp._program import Floats, Ints
+from cobre.lp import Floats, Ints
 from cobre.sddp._cuts import Made, make
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths

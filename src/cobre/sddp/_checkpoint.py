@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cobre.errors import PolicyFileError
-from cobre.lp._program import Floats, Ints
+from cobre.lp import Floats, Ints
 from cobre.sddp import _archive
 from cobre.sddp._engine import Engine
 from cobre.sddp._method import Method

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre import _lp
-from cobre.lp._program import Floats
+from cobre.lp import Floats
 from cobre.sddp._engine import Engine
 
 

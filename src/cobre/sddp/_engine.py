@@ -15,10 +15,18 @@ import numpy as np
 
 from cobre.comm import BackendCommunicator
 from cobre.errors import SolveError
-from cobre.lp import LinearProgram, SparseMatrix
-from cobre.lp._model import highs_of, realized
-from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import SolveFailure, StageSolver, States, Workers
+from cobre.lp import (
+    Floats,
+    Ints,
+    LinearProgram,
+    SolveFailure,
+    SparseMatrix,
+    StageSolver,
+    States,
+    Workers,
+    highs_of,
+    realized,
+)
 from cobre.sddp._graph import depth_of, outcomes
 from cobre.sddp._method import Method
 from cobre.sddp._pool import CutPool

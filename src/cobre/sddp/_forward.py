@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import NO_PLACES, Steps
+from cobre.lp import NO_PLACES, Floats, Ints, Steps
 from cobre.sddp._engine import Engine
 from cobre.sddp.sampling import Sample
 

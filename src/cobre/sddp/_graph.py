@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from cobre.lp._program import Floats
+from cobre.lp import Floats
 from cobre.sddp.problem import ROOT, MultistageProblem
 
 #: A cyclic graph is followed until what comes later counts for less than this share.

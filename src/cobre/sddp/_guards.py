@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 
 from cobre import _lp
 from cobre.errors import BoundError
-from cobre.lp._program import Floats
-from cobre.lp._solver import heights
+from cobre.lp import Floats, cut_heights
 from cobre.sddp._cuts import Made, make
 from cobre.sddp._engine import Engine
 from cobre.sddp._graph import longest_path
@@ -185,8 +184,8 @@ class Guards:
         active = pool.active
         cuts = pool.rows()[active]
         values = again.values[:, np.maximum(pool.families[active] - 1, 0)]
-        claimed = heights(cuts, again.states)
-        sizes = heights(np.abs(cuts), np.abs(again.states)) + np.abs(values) + self._units[node]
+        claimed = cut_heights(cuts, again.states)
+        sizes = cut_heights(np.abs(cuts), np.abs(again.states)) + np.abs(values) + self._units[node]
         wrong = np.argwhere(~(claimed <= values + TOLERANCE * sizes))
         for unit, cut in wrong[:1].tolist():
             born = int(pool.born[active[cut]])
@@ -261,4 +260,4 @@ def _pooled(estimates: Sequence[Estimate]) -> Estimate | None:
 
 
 def _height(cut: Floats, state: Floats) -> float:
-    return float(heights(cut[None], state[None])[0, 0])
+    return float(cut_heights(cut[None], state[None])[0, 0])

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cobre.lp._solver import HIGHS_VERSION
+from cobre.lp import HIGHS_VERSION
 from cobre.sddp.problem import ROOT, MultistageProblem
 from cobre.sddp.risk import Expectation, RiskMeasure
 from cobre.sddp.sampling import InSample, Sampling

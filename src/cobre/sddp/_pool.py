@@ -14,8 +14,7 @@ import numpy as np
 
 from cobre import _lp
 from cobre.comm import BackendCommunicator, SharedRegion
-from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import StageSolver
+from cobre.lp import Floats, Ints, StageSolver
 
 #: How many cuts the first block holds at least. Each further block doubles the memory.
 FIRST_BLOCK = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.comm import ReduceOp
-from cobre.lp._program import Floats, Ints
+from cobre.lp import Floats, Ints
 from cobre.sddp._backward import Trials
 from cobre.sddp._engine import Engine
 from cobre.sddp.selection import NodeCuts

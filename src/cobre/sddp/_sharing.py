@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cobre.lp._program import Floats, Ints
+from cobre.lp import Floats, Ints
 from cobre.sddp._backward import Trials, trials_of
 from cobre.sddp._engine import Engine, Statistics
 from cobre.sddp._forward import Paths

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from cobre.lp._program import Floats, Ints
+from cobre.lp import Floats, Ints
 from cobre.sddp._forward import Wanted
 from cobre.sddp._visits import Visit
 from cobre.sddp.problem import MultistageProblem

@@ -12,8 +12,7 @@ import highspy
 import numpy as np
 
 from cobre.errors import InvalidProblem
-from cobre.lp._model import highs_of, realized
-from cobre.lp._program import Floats
+from cobre.lp import Floats, highs_of, realized
 from cobre.sddp.problem import ROOT, MultistageProblem, Node
 
 ADVICE = "give value_bound: a number that the value of what follows a node cannot pass"

@@ -9,8 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import Steps
+from cobre.lp import Floats, Ints, Steps
 from cobre.sddp import _forward
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths, Wanted

@@ -29,8 +29,7 @@ from highspy import Highs, HighsVarType, MatrixFormat
 from highspy.highs import highs_cons, highs_linear_expression, highs_var
 from numpy.typing import ArrayLike
 
-from cobre.lp import LinearProgram, Noise, SparseMatrix
-from cobre.lp._noise import Place, place_name
+from cobre.lp import LinearProgram, Noise, Place, SparseMatrix, place_name
 from cobre.sddp.problem import Node
 
 _Args = ParamSpec("_Args")

@@ -12,8 +12,7 @@ import numpy as np
 
 from cobre._html import card
 from cobre.errors import PolicyFileError
-from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import HIGHS_VERSION, heights
+from cobre.lp import HIGHS_VERSION, Floats, Ints, cut_heights
 from cobre.sddp import _archive
 from cobre.sddp._graph import outcomes
 from cobre.sddp.problem import MultistageProblem, Sense
@@ -124,7 +123,7 @@ class Policy:
         point = np.array([[state[name] for name in self.states]], np.float64)
         rows = record.cuts[record.active]
         families = record.families[record.active]
-        at_point = heights(rows, point)[0]
+        at_point = cut_heights(rows, point)[0]
         count = 1 + record.mixtures.shape[1]
         best = np.full(count, -np.inf)
         best[0] = self.value_bounds[node]

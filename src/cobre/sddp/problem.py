@@ -13,8 +13,7 @@ from typing import Literal, Self
 import numpy as np
 
 from cobre.errors import InvalidProblem
-from cobre.lp import LinearProgram, Noise
-from cobre.lp._noise import PROBABILITY_TOLERANCE, probability_findings
+from cobre.lp import PROBABILITY_TOLERANCE, LinearProgram, Noise, probability_findings
 
 Sense = Literal["min", "max"]
 

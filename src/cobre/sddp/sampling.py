@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cobre.lp import Noise
-from cobre.lp._program import Floats, Ints
+from cobre.lp import Floats, Ints, Noise
 from cobre.sddp._graph import outcomes
 from cobre.sddp.problem import ROOT, MultistageProblem
 from cobre.stochastic import uniforms

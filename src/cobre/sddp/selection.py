@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.lp._program import Floats, Ints
-from cobre.lp._solver import heights
+from cobre.lp import Floats, Ints, cut_heights
 
 #: How many numbers are looked at in one go.
 CHUNK = 1 << 22
@@ -117,7 +116,7 @@ class Domination(Selection):
         for family in np.unique(families):
             which = np.flatnonzero(families == family)
             for part in np.array_split(cuts.visited, 1 + len(cuts.visited) * len(which) // CHUNK):
-                values = heights(rows[which], part)
+                values = cut_heights(rows[which], part)
                 highest = values.max(axis=1, keepdims=True, initial=-np.inf)
                 near = values >= highest - self.threshold * (1 + np.abs(highest))
                 keep[which] |= near.any(axis=0)

@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre.comm import BackendCommunicator
 from cobre.errors import InvalidProblem, PolicyFileError
-from cobre.lp._program import Floats, Ints
+from cobre.lp import Floats, Ints
 from cobre.sddp import _forward
 from cobre.sddp._checkpoint import restore
 from cobre.sddp._engine import Engine

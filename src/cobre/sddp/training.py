@@ -13,7 +13,7 @@ import numpy as np
 from cobre._html import card
 from cobre.comm import BackendCommunicator, Topology
 from cobre.errors import InvalidProblem, PolicyFileError
-from cobre.lp._program import Floats
+from cobre.lp import Floats
 from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume

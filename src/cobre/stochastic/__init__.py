@@ -11,10 +11,13 @@ from cobre.stochastic._counter import generator, uniforms
 from cobre.stochastic._fit import SeasonModel, estimate
 from cobre.stochastic._openings import openings, out_of_sample
 from cobre.stochastic._par import Annual, Resolved, residual_ratios, resolve
+from cobre.stochastic._points import MOST_SOBOL
 from cobre.stochastic._residuals import consistent, residual_correlations, residuals
-from cobre.stochastic._transform import NoisePlaces, available, inflow_noise, load, noise_places
+from cobre.stochastic._transform import TRUNCATING, NoisePlaces, available, inflow_noise, load, noise_places
 
 __all__ = [
+    "MOST_SOBOL",
+    "TRUNCATING",
     "Annual",
     "Correlation",
     "NoisePlaces",

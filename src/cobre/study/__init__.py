@@ -2,7 +2,7 @@
 
 from cobre.study._public import CaseLoader, ValidationResult, run, simulate, train, validate
 from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult, WorkerInfo
-from cobre.study._running import Runner, RunResult, Where
+from cobre.study._running import Runner, RunResult, Where, checkpoint_in, output_folder
 from cobre.study._study import Study
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "ValidationResult",
     "Where",
     "WorkerInfo",
+    "checkpoint_in",
+    "output_folder",
     "run",
     "simulate",
     "train",

@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre import sddp
 from cobre._html import card
-from cobre.lp._program import Floats
+from cobre.lp import Floats
 from cobre.results import TrainingLog
 from cobre.sddp import Estimate, Event, IterationFinished, Policy, SimulationProgress, SimulationStopping
 from cobre.sddp.stopping import StoppingRule

@@ -29,8 +29,9 @@ from cobre.sddp import (
     Policy,
     SimulationStopping,
     Visit,
+    require_the_same,
+    saved_log,
 )
-from cobre.sddp._checkpoint import require_the_same, saved_log
 from cobre.study._pictures import Choice, drawn
 from cobre.study._results import SimulationResult, TrainingResult, training_log
 from cobre.study._study import Study

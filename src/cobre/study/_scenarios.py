@@ -9,15 +9,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.case import Case, Scenarios
-from cobre.case._config import ScenarioSource
-from cobre.case._windows import RESIDUALS, chosen, usable
-from cobre.hydrothermal._noise import Numbers, StageNoise
-from cobre.lp._program import Floats
+from cobre.case import RESIDUALS, Case, Scenarios, ScenarioSource, chosen_windows, usable_windows
+from cobre.hydrothermal import Numbers, StageNoise
+from cobre.lp import Floats
 from cobre.sddp import Draw, InSample, MultistageProblem, Sample, Sampling
 from cobre.sddp.sampling import TRAINING
-from cobre.stochastic import Correlation, available, load, noise_places, openings, out_of_sample, uniforms
-from cobre.stochastic._transform import TRUNCATING
+from cobre.stochastic import (
+    TRUNCATING,
+    Correlation,
+    available,
+    load,
+    noise_places,
+    openings,
+    out_of_sample,
+    uniforms,
+)
 from cobre.system import System
 
 Kind = Literal["inflow", "load", "ncs"]
@@ -50,7 +56,9 @@ def _residuals(case: Case) -> Floats:
     """The noise that would have made the inflows of each year: years by stages by hydros."""
     models = [hydro.inflow for hydro in case.system.hydros]
     order = max((len(lags) for model in models for lags in model.coefficients), default=0)
-    years = usable(chosen(dict(case.scenarios.windows), case.config.training.scenario_source), order)
+    years = usable_windows(
+        chosen_windows(dict(case.scenarios.windows), case.config.training.scenario_source), order
+    )
     result = np.zeros((len(years), len(case.system.stages), len(models)))
     for year, window in enumerate(years.values()):
         observed = np.concatenate([window.before_m3s[:order][::-1], window.inflows_m3s])
@@ -273,7 +281,7 @@ def _given(case: Case, source: ScenarioSource) -> dict[Kind, Floats]:
     for kind in KINDS:
         scheme = getattr(source, kind).scheme
         if scheme == "historical":
-            years = chosen(dict(case.scenarios.windows), source)
+            years = chosen_windows(dict(case.scenarios.windows), source)
             found[kind] = np.stack([window.inflows_m3s for window in years.values()])
         elif scheme == "external" and ids[kind]:
             given = case.scenarios.external[kind]

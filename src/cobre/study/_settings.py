@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre import sddp
-from cobre.case._config import CutSelection, Training
+from cobre.case import CutSelection, Training
 from cobre.sddp import Selection, StoppingRule
 
 

@@ -11,9 +11,8 @@ from cobre import sddp
 from cobre.case import Case, load
 from cobre.errors import CaseError, Finding
 from cobre.hydrothermal import problem_of, risk_of
-from cobre.lp._program import Floats
-from cobre.sddp import MultistageProblem, Policy, Recorder, RiskMeasure, StoppingRule
-from cobre.sddp._method import Method
+from cobre.lp import Floats
+from cobre.sddp import Method, MultistageProblem, Policy, Recorder, RiskMeasure, StoppingRule
 from cobre.study._scenarios import noise_of, sampling_of
 from cobre.study._settings import selection_of, stop_of
 

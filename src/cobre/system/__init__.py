@@ -23,10 +23,11 @@ from cobre.system._entities import (
 )
 from cobre.system._future import Future
 from cobre.system._generic import GenericConstraint, Term
-from cobre.system._stages import Block, Stage
+from cobre.system._stages import HM3_PER_M3S_HOUR, Block, Stage
 from cobre.system._system import System
 
 __all__ = [
+    "HM3_PER_M3S_HOUR",
     "Block",
     "Bus",
     "Contract",
