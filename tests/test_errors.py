@@ -12,7 +12,7 @@ EXAMPLES = [
     errors.InvalidRoot(5, 2),
     errors.InvalidCommunicator("this communicator was closed; create a new one"),
     errors.AllocationFailed(1 << 40, "the machine has less"),
-    errors.BackendNotAvailable("mpi", "mpi4py is not installed", "pip install 'cobre[mpi]'"),
+    errors.BackendNotAvailable("mpi", "mpi4py is not installed", "pip install 'cobre-parallel[mpi]'"),
     errors.InvalidBackend("sockets", ["local", "shm"], "COBRE_COMM_BACKEND"),
     errors.InitializationFailed("tcp", "port 29500 is in use"),
     errors.MissingConfiguration("shm", [errors.ConfigurationProblem("COBRE_SHM_RANK", "a rank", None, "0")]),
@@ -78,7 +78,7 @@ def test_the_words_say_what_happened_and_what_to_do():
         "broadcast: root 5 is not a rank; this communicator has ranks 0 to 1",
         "this communicator was closed; create a new one",
         "cannot allocate a region of 1,099,511,627,776 bytes: the machine has less",
-        "backend 'mpi' cannot run here: mpi4py is not installed; pip install 'cobre[mpi]'",
+        "backend 'mpi' cannot run here: mpi4py is not installed; pip install 'cobre-parallel[mpi]'",
         "COBRE_COMM_BACKEND='sockets' names no backend; choose one of local, shm",
         "backend 'tcp' could not start: port 29500 is in use",
         "backend 'shm' is not configured:\n"
@@ -108,7 +108,7 @@ def test_the_words_say_what_happened_and_what_to_do():
         "    - bus 3, buses[0].id: is odd\n"
         "    - there are no buses",
         "'Lakes' is no hydro; did you mean Lake?",
-        "figures need more than cobre alone: pip install 'cobre[report]'",
+        "figures need more than cobre alone: pip install 'cobre-parallel[report]'",
         "rank 1 was killed by SIGKILL (signal 9)",
         "rank 1 was killed by signal 60",
         "rank 0 raised InvalidRoot: broadcast: root 5 is not a rank; this communicator has ranks 0 to 1",

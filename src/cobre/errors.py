@@ -281,7 +281,7 @@ class MissingExtra(CobreError):
         self.extra = extra
 
     def __str__(self) -> str:
-        return f"{self.what} need more than cobre alone: pip install 'cobre[{self.extra}]'"
+        return f"{self.what} need more than cobre alone: pip install 'cobre-parallel[{self.extra}]'"
 
 
 class ValidationError(CobreError):

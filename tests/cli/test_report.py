@@ -81,4 +81,4 @@ def test_without_the_extra_it_says_what_to_install(case, missing):
     program = f"import sys; sys.modules[{missing!r}] = None; from cobre.cli import main; main()"
     code, out, err = run("report", case / "output", before=(sys.executable, "-c", program))
     assert (code, out) == (2, "")
-    assert "pip install 'cobre[report]'" in err
+    assert "pip install 'cobre-parallel[report]'" in err

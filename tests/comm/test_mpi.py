@@ -257,7 +257,7 @@ def test_a_launch_without_mpi4py_warns_and_is_never_replaced_when_asked_for(mpie
     for backend, size, [warning], refused in mpiexec(2, "without_mpi4py").all(2):
         assert (backend, size) == ("local", 1)
         assert "which promises 2 ranks, but backend 'mpi' cannot run here: mpi4py is not installed" in warning
-        assert "pip install 'cobre[mpi]'" in warning
+        assert "pip install 'cobre-parallel[mpi]'" in warning
         assert "mpi4py is not installed" in refused
 
 
@@ -293,4 +293,4 @@ except BackendNotAvailable as error: print(error)
 """
     said = run_alone(program, MPI4PY_LIBMPI=str(tmp_path / "libmpi.so"))
     assert said.startswith("backend 'mpi' cannot run here: mpi4py cannot load an MPI library: ")
-    assert said.endswith("load the site's MPI, or pip install 'cobre[mpi]'")
+    assert said.endswith("load the site's MPI, or pip install 'cobre-parallel[mpi]'")

@@ -35,7 +35,7 @@ class PretendMpi(Backend):
 
 class PretendMissingMpi(PretendMpi):
     def obstacle(self):
-        return BackendNotAvailable("mpi", "mpi4py is not installed", "pip install 'cobre[mpi]'")
+        return BackendNotAvailable("mpi", "mpi4py is not installed", "pip install 'cobre-parallel[mpi]'")
 
 
 def install(monkeypatch, backend):
@@ -156,7 +156,7 @@ def test_a_launch_without_mpi_goes_on_and_warns(monkeypatch):
     with pytest.warns(RuntimeWarning, match="promises 4 ranks, but backend 'mpi' cannot run here") as caught:
         comm = create_communicator()
     assert comm.size == 1
-    assert "pip install 'cobre[mpi]'" in str(caught[0].message)
+    assert "pip install 'cobre-parallel[mpi]'" in str(caught[0].message)
     assert caught[0].filename == __file__, "the warning points at the caller"
 
 

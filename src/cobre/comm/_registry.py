@@ -78,7 +78,7 @@ def _import(name: str, source: str) -> Backend[Any]:
             backend: Backend[Any] = import_module(module).BACKEND
         except ModuleNotFoundError as exc:
             if exc.name != module:
-                raise BackendNotAvailable(name, str(exc), f"pip install 'cobre[{name}]'") from exc
+                raise BackendNotAvailable(name, str(exc), f"pip install 'cobre-parallel[{name}]'") from exc
             raise BackendNotAvailable(name, "this version of cobre does not contain it yet") from exc
         return backend
     offers = _added().get(name)

@@ -101,7 +101,7 @@ class MpiBackend(Backend[MpiConfig]):
         """Say whether mpi4py is missing. The library is loaded when it is needed, and not before."""
         if find_spec("mpi4py") is None:
             return BackendNotAvailable(
-                self.name, "mpi4py is not installed", "pip install 'cobre[mpi]' brings it and an MPI library"
+                self.name, "mpi4py is not installed", "pip install 'cobre-parallel[mpi]' brings it and an MPI library"
             )
         return None
 
@@ -180,7 +180,7 @@ def _loaded_mpi() -> Any:
         raise BackendNotAvailable(
             "mpi",
             f"mpi4py cannot load an MPI library: {str(exc).splitlines()[0]}",
-            "load the site's MPI, or pip install 'cobre[mpi]'",
+            "load the site's MPI, or pip install 'cobre-parallel[mpi]'",
         ) from exc
     return MPI
 

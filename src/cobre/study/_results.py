@@ -165,7 +165,7 @@ class TrainingResult:
 
         Raises:
             ResultsError: the figure shows what training alone does not have.
-            MissingExtra: ``pip install 'cobre[report]'`` is what it takes.
+            MissingExtra: ``pip install 'cobre-parallel[report]'`` is what it takes.
         """
         return drawn(training_log(self.engine.log).tables, name, look)
 
@@ -256,7 +256,7 @@ class SimulationResult:
         Raises:
             InvalidChoice: nothing is called so.
             ResultsError: the folder has not what the figure shows.
-            MissingExtra: ``pip install 'cobre[report]'`` is what it takes.
+            MissingExtra: ``pip install 'cobre-parallel[report]'`` is what it takes.
         """
         return drawn(self.output_directory, name, look)
 

@@ -144,7 +144,7 @@ class RunResult:
         Raises:
             ResultsError: the folder is no result any more.
             OutputError: the page cannot be written.
-            MissingExtra: what draws is not installed: ``pip install 'cobre[report]'``.
+            MissingExtra: what draws is not installed: ``pip install 'cobre-parallel[report]'``.
         """
         from cobre.report import write  # noqa: PLC0415  it imports what only some have installed
 
@@ -160,7 +160,7 @@ class RunResult:
         Raises:
             InvalidChoice: nothing is called so.
             ResultsError: the folder has not what the figure shows.
-            MissingExtra: ``pip install 'cobre[report]'`` is what it takes.
+            MissingExtra: ``pip install 'cobre-parallel[report]'`` is what it takes.
         """
         return drawn(self.output_directory, name, look)
 
