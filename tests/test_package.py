@@ -42,11 +42,12 @@ MAY_IMPORT = {
     "stochastic": {"system"},
     "results": {"system"},
     "sddp": {"comm", "lp", "stochastic"},
+    "progress": {"sddp"},
     "hydrothermal": {"system", "stochastic", "lp", "sddp", "results"},
     "case": {"system", "stochastic", "sddp", "hydrothermal"},
     "report": {"sddp", "results"},
     "study": {"system", "stochastic", "lp", "comm", "sddp", "results", "hydrothermal", "case", "report"},
-    "cli": {"comm", "sddp", "case", "results", "report", "study"},
+    "cli": {"comm", "sddp", "progress", "case", "results", "report", "study"},
 }
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cobre._html import card
 from cobre.case import (
     _boundary,
     _dimensions,
@@ -28,6 +27,7 @@ from cobre.case._resolve import Resolver
 from cobre.case._series import Timeline
 from cobre.case._turbines import Turbines
 from cobre.errors import CaseError, Finding
+from cobre.formatting import html_card
 from cobre.system import Bus, Hydro, Line, System, Thermal
 
 
@@ -68,7 +68,7 @@ class Case:
             "forward passes": self.config.training.forward_passes,
             "warnings": len(self.warnings),
         }
-        return card("Case", facts)
+        return html_card("Case", facts)
 
     @property
     def stages(self) -> int:

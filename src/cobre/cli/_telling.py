@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from cobre import __version__
-from cobre._words import count
 from cobre.cli import _console, _outcome
 from cobre.cli._ending import exit_code_of
+from cobre.formatting import count
 
 if TYPE_CHECKING:
     from cobre.case import Case
@@ -88,7 +88,7 @@ class Human(Teller):
     @contextmanager
     def listening(self) -> Iterator[Sequence[Listener]]:
         """Show the run."""
-        from cobre.sddp import LiveTable  # noqa: PLC0415  it takes half a second
+        from cobre.progress import LiveTable  # noqa: PLC0415  it takes half a second
 
         with LiveTable(_console.stderr(self._color, watched=self._watched)) as table:
             yield (table,)
@@ -126,7 +126,7 @@ class Json(Teller):
         )
 
     def _write_event(self, event: Event) -> None:
-        from cobre.sddp.events import to_dict  # noqa: PLC0415
+        from cobre.sddp import to_dict  # noqa: PLC0415
 
         self._write(to_dict(event))
 
@@ -147,7 +147,8 @@ def show_warnings(warnings: Sequence[Finding]) -> None:
 
 
 def _warn(event: Event) -> None:
-    from cobre.sddp import GuardTripped, guard_words  # noqa: PLC0415
+    from cobre.progress import describe_guard  # noqa: PLC0415
+    from cobre.sddp import GuardTripped  # noqa: PLC0415
 
     if isinstance(event, GuardTripped):
-        typer.echo(f"warning: {guard_words(event)}", err=True)
+        typer.echo(f"warning: {describe_guard(event)}", err=True)

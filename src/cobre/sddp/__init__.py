@@ -5,13 +5,14 @@ random numbers.
 """
 
 from cobre.errors import BoundError, InvalidProblem, PolicyFileError, SolveError
+from cobre.estimates import Estimate
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.sddp._checkpoint import Checkpoint, require_the_same, saved_log
 from cobre.sddp._engine import Statistics
+from cobre.sddp._finishing import finishing
 from cobre.sddp._method import Method
-from cobre.sddp._progress import Estimate, Progress, Remaining, SimulationRecord
+from cobre.sddp._progress import Progress, Remaining, SimulationRecord
 from cobre.sddp._visits import Recorder, Visit
-from cobre.sddp._watch import guard_words
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
@@ -22,8 +23,8 @@ from cobre.sddp.events import (
     SimulationProgress,
     TrainingFinished,
     TrainingStarted,
+    to_dict,
 )
-from cobre.sddp.listeners import JsonLines, LiveTable, ProgressBar
 from cobre.sddp.modeling import StageModel, stage, stages
 from cobre.sddp.policy import NodeCutArrays, Policy, Value
 from cobre.sddp.problem import MultistageProblem, Node
@@ -63,12 +64,10 @@ __all__ = [
     "InvalidProblem",
     "IterationFinished",
     "IterationLimit",
-    "JsonLines",
     "Level1",
     "LimitedMemoryLevel1",
     "LinearProgram",
     "Listener",
-    "LiveTable",
     "Method",
     "Mixture",
     "MultistageProblem",
@@ -80,7 +79,6 @@ __all__ = [
     "Policy",
     "PolicyFileError",
     "Progress",
-    "ProgressBar",
     "RankTimes",
     "Recorder",
     "Remaining",
@@ -105,12 +103,13 @@ __all__ = [
     "Value",
     "Visit",
     "WorstCase",
+    "finishing",
     "follow",
-    "guard_words",
     "require_the_same",
     "saved_log",
     "simulate",
     "stage",
     "stages",
+    "to_dict",
     "train",
 ]

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cobre.sddp._progress import Estimate, Remaining
+from cobre.estimates import Estimate
+from cobre.sddp._progress import Remaining
 from cobre.sddp.problem import Sense
 
 
