@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cobre.estimates import Estimate
-from cobre.sddp.problem import Sense
+
+if TYPE_CHECKING:  # it would load the LP solver, which readers of events do not need
+    from cobre.sddp.problem import Sense
 
 
 @dataclass(frozen=True)
