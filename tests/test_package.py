@@ -1,13 +1,15 @@
 """What the package says of itself, and what importing it costs."""
 
-import ast
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import cobre
 import cobre.comm
+from tests.layers import against_layers, imports, private_crossings
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,52 +35,104 @@ def test_importing_the_communication_layer_is_light():
     assert answer.stdout.strip() == "[]"
 
 
-#: Which packages each may import, beside itself and the errors; see CONTRIBUTING.md.
+#: The packages and top-level modules that each may import beside itself and the errors. Imports for the type
+#: checker alone do not count. CONTRIBUTING.md has the same table with words.
 MAY_IMPORT = {
-    "errors": set(),
-    "system": set(),
-    "comm": set(),
-    "lp": set(),
-    "elements": {"system", "lp"},
-    "stochastic": set(),
-    "results": {"elements", "system"},
-    "sddp": {"comm", "lp", "stochastic"},
-    "hydrothermal": {"elements", "system", "stochastic", "lp", "sddp", "results"},
-    "case": {"elements", "system", "stochastic", "sddp", "hydrothermal"},
-    "report": {"elements", "sddp", "results"},
-    "study": {
-        "elements",
-        "system",
-        "stochastic",
-        "lp",
-        "comm",
-        "sddp",
-        "results",
-        "hydrothermal",
-        "case",
-        "report",
-    },
-    "cli": {"elements", "comm", "sddp", "case", "results", "report", "study"},
+    "errors": "",
+    "_native": "",
+    "_lp": "",
+    "_words": "",
+    "_html": "",
+    "_about": "comm",
+    "system": "",
+    "comm": "_native",
+    "lp": "_lp",
+    "stochastic": "",
+    "elements": "system lp",
+    "results": "_html elements system",
+    "sddp": "_html _words _lp comm lp stochastic",
+    "hydrothermal": "elements system stochastic lp sddp results",
+    "case": "_html elements system stochastic sddp hydrothermal",
+    "report": "_words elements sddp results",
+    "study": "_html elements system stochastic lp comm sddp results hydrothermal case report",
+    "cli": "_about _words elements comm sddp case results report study",
+    "__main__": "cli",
+}
+
+#: Private modules of one package that another still imports. Nothing is added here; what is gone is removed.
+STILL_CROSSED = {
+    "cobre.comm._closing",
+    "cobre.comm._launch",
+    "cobre.comm._registry",
+    "cobre.comm._selection",
 }
 
 
-def test_no_package_imports_one_above_it():
-    rooms = {path.name.removesuffix(".py") for path in (ROOT / "src/cobre").iterdir()}
-    assert rooms >= MAY_IMPORT.keys()
-    for path in (ROOT / "src/cobre").rglob("*.py"):
-        room = path.relative_to(ROOT / "src/cobre").parts[0].removesuffix(".py")
-        if room in MAY_IMPORT:
-            assert _imported(path) & MAY_IMPORT.keys() <= MAY_IMPORT[room] | {room, "errors"}, path
+def test_every_file_imports_only_what_its_layer_may():
+    source = ROOT / "src/cobre"
+    places = {path.name.partition(".")[0] for path in source.iterdir()}
+    assert places - {"__init__", "__pycache__", "py"} == MAY_IMPORT.keys()
+    rows = {name: {"errors", *row.split()} for name, row in MAY_IMPORT.items()}
+    assert against_layers(imports(source), {"": set(MAY_IMPORT), **rows}) == []
 
 
-def _imported(path):
-    """The packages of cobre that a file imports when it runs; not those for the type checker alone."""
-    found = set()
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.ImportFrom) and node.module == "cobre":
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("cobre."):
-            found.add(node.module.split(".")[1])
-        elif isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("cobre.")}
-    return found
+def test_no_package_imports_a_private_name_of_another():
+    found = private_crossings(imports(ROOT / "src/cobre"))
+    assert {name: place for name, place in found.items() if name not in STILL_CROSSED} == {}
+    assert found.keys() >= STILL_CROSSED, "remove from STILL_CROSSED what is no longer there"
+
+
+LINES_THAT_CROSS = {
+    "from cobre.high import Public": "low may not import high",
+    "import cobre.high": "low may not import high",
+    "import cobre; cobre.high.Public": "low may not import high",
+    "from cobre import high": "low may not import high",
+    "from ..high import Public": "low may not import high",
+    "import_module('cobre.high')": "low may not import high",
+    "from cobre import run": "low may not import run",
+    "from cobre.side._part import Public": "cobre.side._part",
+    "from cobre.side import _part": "cobre.side._part",
+    "from cobre.side import _name": "cobre.side._name",
+    "import cobre.side._part as part": "cobre.side._part",
+    "from ..side._part import Public": "cobre.side._part",
+    "from cobre import side; side._part.Public": "cobre.side._part",
+    "from cobre.side import Public; Public._read()": "cobre.side.Public._read",
+    "run('-m', 'cobre.side._part')": "cobre.side._part",
+    "from cobre.side.inner._deep import Public": "cobre.side.inner._deep",
+}
+
+
+@pytest.mark.parametrize(
+    "frame", ["{}", "def late():\n    {}", "class A:\n    def late(self):\n        if self: {}"]
+)
+@pytest.mark.parametrize("line", LINES_THAT_CROSS)
+def test_the_check_of_layers_sees_an_import_wherever_it_stands(line, frame, tmp_path):
+    told = _told_of(tmp_path, "low/_module.py", frame.format(line))
+    assert [LINES_THAT_CROSS[line]] == told
+
+
+def test_the_check_of_layers_lets_through_what_is_allowed(tmp_path):
+    own = "from cobre.low._part import a\nfrom cobre.low.inner import b\nfrom . import _part\n"
+    below = "from cobre.side import Public\nfrom cobre import side, __version__\nside.Public.read()\n"
+    types = "if TYPE_CHECKING:\n    from cobre.high import Public\n"
+    assert _told_of(tmp_path, "low/inner/_module.py", own + below + types) == []
+
+
+def test_the_check_of_layers_sees_private_names_for_types_and_files_in_no_row(tmp_path):
+    line = "if TYPE_CHECKING:\n    from cobre.high._part import Public\n"
+    assert _told_of(tmp_path, "low/_module.py", line) == ["cobre.high._part"]
+    assert _told_of(tmp_path, "new.py", "import cobre.low\n") == ["cobre/new.py: new has no row"]
+
+
+def _told_of(folder, name, text):
+    """What is found in a tree of one file, without places."""
+    path = folder / "cobre" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    found = imports(folder / "cobre")
+    path.unlink()
+    layers = against_layers(found, {"low": {"side"}, "side": set(), "high": {"low", "side"}})
+    return sorted(
+        {told.partition("py:")[2].partition(": ")[2] or told for told in layers}
+        | private_crossings(found).keys()
+    )

@@ -101,7 +101,9 @@ class MpiBackend(Backend[MpiConfig]):
         """Say whether mpi4py is missing. The library is loaded when it is needed, and not before."""
         if find_spec("mpi4py") is None:
             return BackendNotAvailable(
-                self.name, "mpi4py is not installed", "pip install 'cobre-parallel[mpi]' brings it and an MPI library"
+                self.name,
+                "mpi4py is not installed",
+                "pip install 'cobre-parallel[mpi]' brings it and an MPI library",
             )
         return None
 
