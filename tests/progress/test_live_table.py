@@ -85,18 +85,9 @@ def test_a_small_screen_shows_all():
     assert lines[4] == "mean cost   16,000,000,000 ± 2,771,807,649"
     assert lines[5:7] == ["gap         5.96 %", "cuts        10,431  +183"]
     assert "backward     80.0 ms   80 %  ━━━━━" in text
-    assert "rank 0  █████████████" in text
+    assert "rank 0  ████████████" in text
     assert len(lines) == 23
-    assert lines[-1].split() == [
-        "57",
-        "15,099,753,497",
-        "16,000,000,000",
-        "5.96",
-        "%",
-        "10,431",
-        "100.0",
-        "ms",
-    ]
+    assert " ".join(lines[-1].split()) == "57 15,099,753,497 16,000,000,000 5.96 % 10,431 100.0 ms"
 
 
 def test_what_a_rank_does_adds_up():
