@@ -30,7 +30,7 @@ STORIES = [
     DOCS / "how-to" / "look-at-results.md",
     DOCS / "how-to" / "compare-two-runs.md",
     DOCS / "how-to" / "train-in-parallel.md",
-    DOCS / "explanation" / "promises.md",
+    DOCS / "explanation" / "guarantees.md",
 ]
 
 #: A machine that tests has few cores, perhaps no ordinary user, and no network card; and no terminal.

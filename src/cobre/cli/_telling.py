@@ -15,6 +15,11 @@ from cobre import __version__
 from cobre._words import count
 from cobre.cli import _console, _outcome
 from cobre.cli._ending import exit_code_of
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.thermal.data import Thermal
 
 if TYPE_CHECKING:
     from cobre.case import Case
@@ -75,11 +80,11 @@ class Human(Teller):
         system = case.system
         counts = {
             "stage": len(system.stages),
-            "bus": len(system.buses),
-            "line": len(system.lines),
-            "hydro": len(system.hydros),
-            "thermal": len(system.thermals),
-            "source": len(system.sources),
+            "bus": len(system.of(Bus)),
+            "line": len(system.of(Line)),
+            "hydro": len(system.of(Hydro)),
+            "thermal": len(system.of(Thermal)),
+            "source": len(system.of(NonControllableSource)),
         }
         words = ", ".join(count(number, name) for name, number in counts.items() if number)
         typer.echo(f"{case.folder}: {words}", err=True)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from cobre.sddp.problem import Sense
+if TYPE_CHECKING:  # it would load the LP solver, which readers of estimates do not need
+    from cobre.sddp.problem import Sense
 
 
 @dataclass(frozen=True)
