@@ -26,9 +26,9 @@ import cobre.system
 from cobre import errors
 from cobre.case._report import Kind
 from cobre.cli._ending import exit_code
-from cobre.comm import _config
+from cobre.comm import BACKEND_VARIABLE, _config
+from cobre.comm._config import MPI_LAUNCHER_VARIABLES
 from cobre.comm._registry import BUILTIN
-from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
 from tests import test_errors
 from tests.cli.test_help import ALL
 from tests.doc_pages import DOCS, PAGES, ROOT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -10,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from cobre import errors
 from cobre.errors import (
+    BackendError,
     CobreError,
     CommError,
     OutputError,
@@ -23,6 +23,9 @@ from cobre.errors import (
     ValidationError,
     WorkerError,
 )
+
+if TYPE_CHECKING:
+    from cobre.comm import LaunchedRank
 
 #: Which exit code tells of which errors; others are of settings that do not go together, 2.
 EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
@@ -41,11 +44,15 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP has come; its number is the argument."""
 
 
-def rank_here() -> int:
-    """The rank of this process in the group that a launcher made, 0 outside of one."""
-    from cobre.comm._selection import launched_rank  # noqa: PLC0415  it imports NumPy
+def launched_here() -> LaunchedRank:
+    """Return the rank that a launcher started this process as, 0 of 1 outside of a group."""
+    from cobre.comm import LaunchedRank, launched_rank  # noqa: PLC0415  it imports NumPy
 
-    return launched_rank(os.environ)
+    try:
+        launched = launched_rank()
+    except BackendError:  # it will be raised again where the group is joined
+        launched = None
+    return launched or LaunchedRank("local", 0, 1)
 
 
 @contextmanager
@@ -55,7 +62,7 @@ def resumable(checkpoint: Path, command: str) -> Iterator[None]:
     Schedulers signal all ranks. Rank 0, which saves the run, acts on it; the others stay until it has,
     because it could not save anything while it waits for one that has left.
     """
-    rank, written = rank_here(), _written(checkpoint)
+    rank, written = launched_here().rank, _written(checkpoint)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
     for number, handler in before.items():
         if rank != 0:
@@ -90,7 +97,7 @@ def _words(checkpoint: Path, command: str, saved: bool) -> str:
 
 def end(error: CobreError) -> NoReturn:
     """Say what went wrong, once for all ranks if all found the same, and exit."""
-    rank = rank_here()
+    rank = launched_here().rank
     if rank == 0:
         typer.echo(f"error: {error}", err=True)
     elif isinstance(error, OutputError | SolverError):  # the others all ranks meet, or follow from another's

@@ -14,7 +14,7 @@ import typer
 from cobre import __version__
 from cobre._words import count
 from cobre.cli import _console, _outcome
-from cobre.cli._ending import exit_code_of
+from cobre.cli._ending import exit_code_of, launched_here
 
 if TYPE_CHECKING:
     from cobre.case import Case
@@ -64,11 +64,9 @@ class Human(Teller):
     """Tells people: a live view while it runs, a summary at the end."""
 
     def __init__(self, color: _console.Color) -> None:
-        from cobre.comm._selection import launched_ranks  # noqa: PLC0415  it imports NumPy
-
         self._color = color
         # Launchers give ranks terminals that are none, and gather what is written there.
-        self._watched = launched_ranks(os.environ) == 1
+        self._watched = launched_here().size == 1
 
     def introduce(self, case: Case) -> None:
         """Say how large the case is, and what is doubtful about it."""

@@ -15,13 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cobre._native import ReduceOp
-from cobre.comm._backend import Backend, Config
+from cobre.comm._backend import Backend, Config, LaunchedRank
 from cobre.comm._base import BackendCommunicator, Communicator, SharedMemoryProvider, SharedRegion
 from cobre.comm._config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
 from cobre.comm._gather_region import GatherRegion
 from cobre.comm._heap import HeapRegion
 from cobre.comm._registry import BackendStatus, available_backends
-from cobre.comm._selection import Choice, choose, create_communicator
+from cobre.comm._selection import BACKEND_VARIABLE, Choice, choose, create_communicator, launched_rank
 from cobre.comm._topology import MpiInfo, SlurmInfo, Topology, gather_topology
 from cobre.errors import (
     AllocationFailed,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cobre.comm._launch import run_ranks
 
 __all__ = [
+    "BACKEND_VARIABLE",
     "AllocationFailed",
     "Backend",
     "BackendCommunicator",
@@ -60,6 +61,7 @@ __all__ = [
     "InvalidBufferSize",
     "InvalidCommunicator",
     "InvalidRoot",
+    "LaunchedRank",
     "LocalConfig",
     "MissingConfiguration",
     "MpiConfig",
@@ -76,6 +78,7 @@ __all__ = [
     "choose",
     "create_communicator",
     "gather_topology",
+    "launched_rank",
     "run_ranks",
 ]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from cobre.comm._base import BackendCommunicator
 from cobre.errors import BackendNotAvailable, InitializationFailed
@@ -21,6 +21,14 @@ class Config(Protocol):
     @property
     def backend(self) -> str:
         """The backend's name."""
+
+
+class LaunchedRank(NamedTuple):
+    """The place of a process in the group that it was started as a part of."""
+
+    backend: str
+    rank: int
+    size: int
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)
@@ -52,6 +60,17 @@ class Backend(ABC, Generic[ConfigT]):
 
         Raises:
             InitializationFailed: the group could not be assembled.
+        """
+
+    @abstractmethod
+    def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Return the rank that this process was started as; None if it was started alone.
+
+        Reads variables only: it neither connects nor needs what connecting needs. What is launched with
+        `rank_environments`, or by a launcher of the backend's own, is a rank.
+
+        Raises:
+            MissingConfiguration: the process is a rank, but which one of how many is absent or malformed.
         """
 
     def rank_environments(self, size: int) -> AbstractContextManager[list[dict[str, str]]]:

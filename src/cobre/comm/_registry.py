@@ -42,7 +42,7 @@ def load(name: str, source: str = "backend") -> Backend[Any]:
         InvalidBackend: no backend has that name; ``source`` says who asked.
         BackendNotAvailable: it cannot run here.
     """
-    backend = _import(name, source)
+    backend = find(name, source)
     obstacle = backend.obstacle()
     if obstacle is not None:
         raise obstacle
@@ -71,7 +71,13 @@ def _status(name: str) -> BackendStatus:
         return BackendStatus(name, False, "", exc.reason, exc.remedy, origin)
 
 
-def _import(name: str, source: str) -> Backend[Any]:
+def find(name: str, source: str = "backend") -> Backend[Any]:
+    """Return the backend called ``name``, whether or not it can run here.
+
+    Raises:
+        InvalidBackend: no backend has that name; ``source`` says who asked.
+        BackendNotAvailable: it cannot be imported.
+    """
     if name in BUILTIN:
         module = f"cobre.comm.{name}"
         try:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cobre._native import Turn
-from cobre.comm._backend import Backend
+from cobre.comm._backend import Backend, LaunchedRank
 from cobre.comm._base import SharedRegion
 from cobre.comm._config import ShmConfig
 from cobre.comm._memory import available_bytes
@@ -189,6 +189,10 @@ class ShmBackend(Backend[ShmConfig]):
             if own is not None:
                 os.close(own.fd)
                 rendezvous.remove()
+
+    def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Read ``COBRE_SHM_RANK`` and ``COBRE_SHM_SIZE``."""
+        return ShmConfig.launched_as(env)
 
     @contextmanager
     def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from cobre._native import TcpGroup
-from cobre.comm._backend import Backend
+from cobre.comm._backend import Backend, LaunchedRank
 from cobre.comm._base import Communicator
 from cobre.comm._config import LocalConfig, TcpConfig
 from cobre.comm._heap import HeapRegion
@@ -138,6 +138,10 @@ class TcpBackend(Backend[TcpConfig]):
                 raise InitializationFailed(self.name, exc.message) from None
             raise
         return comm
+
+    def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Read ``COBRE_TCP_RANK`` and ``COBRE_TCP_SIZE``."""
+        return TcpConfig.launched_as(env)
 
     @contextmanager
     def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:
