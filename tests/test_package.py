@@ -62,8 +62,6 @@ MAY_IMPORT = {
 STILL_CROSSED = {
     "cobre.comm._closing",
     "cobre.comm._launch",
-    "cobre.comm._registry",
-    "cobre.comm._selection",
 }
 
 

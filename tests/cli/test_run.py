@@ -221,7 +221,9 @@ def test_a_mistake_in_a_case_is_told_without_a_traceback(name, tmp_path):
 @pytest.mark.usefixtures("socket_backend")
 def test_a_mistake_is_told_once_for_all_ranks(name, code, backend, tmp_path):
     make, words = MISTAKES[name]
-    found, _, err = cobre("launch", "-n", 3, "--backend", backend, "--", *COBRE, "run", str(make(tmp_path / "case")))
+    found, _, err = cobre(
+        "launch", "-n", 3, "--backend", backend, "--", *COBRE, "run", str(make(tmp_path / "case"))
+    )
     assert found == code
     assert err.count(words) == 1
 

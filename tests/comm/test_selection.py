@@ -19,10 +19,9 @@ from cobre.comm import (
     create_communicator,
     launched_rank,
 )
-from cobre.comm._backend import Backend
-from cobre.comm._config import MPI_LAUNCHER_VARIABLES
-from cobre.comm._registry import load
+from cobre.comm.config import MPI_LAUNCHER_VARIABLES
 from cobre.comm.local import LocalCommunicator
+from cobre.comm.registry import Backend, load
 
 
 class PretendMpi(Backend):
@@ -176,9 +175,7 @@ def test_a_launch_of_one_rank_without_mpi_does_not_warn(monkeypatch):
 @pytest.mark.usefixtures("no_mpi")
 def test_what_was_asked_for_is_never_replaced(monkeypatch):
     monkeypatch.setenv("COBRE_COMM_BACKEND", "mpi")
-    with pytest.raises(
-        BackendNotAvailable, match=r"not installed; pip install 'cobre-parallel\[mpi\]'"
-    ):
+    with pytest.raises(BackendNotAvailable, match=r"not installed; pip install 'cobre-parallel\[mpi\]'"):
         create_communicator()
     with pytest.raises(BackendNotAvailable):
         create_communicator("mpi")

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cobre.comm import BACKEND_VARIABLE, BackendStatus, Choice, available_backends, choose
-from cobre.comm._config import MPI_LAUNCHER_VARIABLES
+from cobre.comm import BackendStatus, Choice, available_backends, choose
+from cobre.comm.config import MPI_LAUNCHER_VARIABLES
+from cobre.comm.selection import BACKEND_VARIABLE
 from cobre.errors import InvalidBackend
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cobre._native import ReduceOp
-from cobre.comm._backend import Backend, Config, LaunchedRank
-from cobre.comm._base import BackendCommunicator, Communicator, SharedMemoryProvider, SharedRegion
-from cobre.comm._config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
-from cobre.comm._gather_region import GatherRegion
-from cobre.comm._heap import HeapRegion
-from cobre.comm._registry import BackendStatus, available_backends
-from cobre.comm._selection import BACKEND_VARIABLE, Choice, choose, create_communicator, launched_rank
-from cobre.comm._topology import MpiInfo, SlurmInfo, Topology, gather_topology
+from cobre.comm.config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
+from cobre.comm.contract import BackendCommunicator, Communicator, SharedMemoryProvider
+from cobre.comm.regions.gather import GatherRegion
+from cobre.comm.regions.shared import HeapRegion, SharedRegion
+from cobre.comm.registry import Backend, BackendStatus, Config, LaunchedRank, available_backends
+from cobre.comm.selection import Choice, choose, create_communicator, launched_rank
+from cobre.comm.topology import MpiInfo, SlurmInfo, Topology, gather_topology
 from cobre.errors import (
     AllocationFailed,
     BackendError,
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from cobre.comm._launch import run_ranks
 
 __all__ = [
-    "BACKEND_VARIABLE",
     "AllocationFailed",
     "Backend",
     "BackendCommunicator",

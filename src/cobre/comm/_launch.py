@@ -17,9 +17,9 @@ from typing import Any
 
 from cobre.comm._payload import payload, refuse_to_start
 from cobre.comm._processes import Group, Rank
-from cobre.comm._registry import load
-from cobre.comm._selection import BACKEND_VARIABLE
 from cobre.comm._signals import Signals
+from cobre.comm.registry import load
+from cobre.comm.selection import BACKEND_VARIABLE
 from cobre.errors import WorkerError
 
 WORKER = str(Path(__file__).with_name("_worker.py"))

@@ -101,7 +101,7 @@ def call(payload: int, report: Report) -> None:
     try:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # a pipe holds lines back
         backend, function, args, kwargs = _load(payload)
-        from cobre.comm._selection import create_communicator  # noqa: PLC0415  sys.path is the parent's now
+        from cobre.comm.selection import create_communicator  # noqa: PLC0415  sys.path is the parent's now
 
         with create_communicator(backend) as comm:
             try:

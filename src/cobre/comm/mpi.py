@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cobre._native import MpiGroup, MpiJoinWatch
-from cobre.comm._backend import Backend, LaunchedRank
-from cobre.comm._base import SharedRegion
-from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
-from cobre.comm._mpi_windows import Windows
-from cobre.comm._native_communicator import NativeCommunicator
-from cobre.comm._topology import MpiInfo, gather_topology
+from cobre.comm.config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
+from cobre.comm.contract import NativeCommunicator
+from cobre.comm.regions.shared import SharedRegion
+from cobre.comm.regions.windows import Windows
+from cobre.comm.registry import Backend, LaunchedRank
+from cobre.comm.topology import MpiInfo, gather_topology
 from cobre.errors import BackendNotAvailable, CollectiveFailed, InitializationFailed
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
-from cobre.comm._backend import LaunchedRank
+from cobre.comm.registry import LaunchedRank
 from cobre.errors import ConfigurationProblem, MissingConfiguration
 
 

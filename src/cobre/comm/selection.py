@@ -7,10 +7,9 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cobre.comm._backend import Config, LaunchedRank
-from cobre.comm._base import BackendCommunicator
-from cobre.comm._config import MPI_LAUNCHER_VARIABLES, MPI_RANK_PROCESS_VARIABLE, MpiConfig
-from cobre.comm._registry import BUILTIN, backend_names, find, load
+from cobre.comm.config import MPI_LAUNCHER_VARIABLES, MPI_RANK_PROCESS_VARIABLE, MpiConfig
+from cobre.comm.contract import BackendCommunicator
+from cobre.comm.registry import BUILTIN, Config, LaunchedRank, backend_names, find, load
 from cobre.errors import BackendNotAvailable, InvalidBackend
 
 BACKEND_VARIABLE = "COBRE_COMM_BACKEND"
