@@ -61,7 +61,6 @@ MAY_IMPORT = {
 #: Private modules of one package that another still imports. Nothing is added here; what is gone is removed.
 STILL_CROSSED = {
     "cobre.comm._closing",
-    "cobre.comm._launch",
     "cobre.comm._registry",
     "cobre.comm._selection",
 }

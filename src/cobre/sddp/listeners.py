@@ -11,8 +11,8 @@ from typing import Self, TextIO
 from rich.console import Console
 
 from cobre.comm._closing import Closing
+from cobre.comm.launch import deferred_signals
 from cobre.sddp._faces import Bar, Face, Lines
-from cobre.sddp._finishing import finishing
 from cobre.sddp._live_table import Table
 from cobre.sddp._notebook import Notebook, Page
 from cobre.sddp._watch import Watch, guard_words
@@ -52,7 +52,7 @@ class ProgressBar(Closing):
     def close(self) -> None:
         """Leave the terminal as it was. Another run may be shown afterwards."""
         try:
-            with finishing():
+            with deferred_signals():
                 self._face.end()
         except (OSError, SystemExit):
             self._console.quiet = True

@@ -15,7 +15,7 @@ from cobre import results
 from cobre._html import card
 from cobre.case import Case
 from cobre.comm import BackendCommunicator
-from cobre.comm._launch import require_startable
+from cobre.comm.launch import require_startable
 from cobre.errors import InvalidProblem, OutputError, PolicyFileError
 from cobre.hydrothermal import Outcomes
 from cobre.results import TrainingLog, Writer
