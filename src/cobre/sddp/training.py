@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from cobre._html import card
 from cobre.comm import BackendCommunicator, Topology
 from cobre.comm.launch import deferred_signals
 from cobre.errors import InvalidProblem, PolicyFileError
+from cobre.estimates import Estimate
 from cobre.lp import Floats
 from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
@@ -23,7 +23,7 @@ from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
 from cobre.sddp._pace import Pace
 from cobre.sddp._parallel import on_ranks
-from cobre.sddp._progress import Estimate, Progress
+from cobre.sddp._progress import Progress
 from cobre.sddp._selecting import Selecting
 from cobre.sddp._sharing import Sharing, share_anchors, share_times
 from cobre.sddp._value_bound import value_bounds
@@ -75,6 +75,8 @@ class TrainingResult:
     warnings: tuple[GuardTripped, ...] = ()
 
     def _repr_html_(self) -> str:
+        from cobre.formatting import html_card  # noqa: PLC0415  only notebooks display it
+
         last = self.estimates[-1]
         facts = {
             "bound": f"{self.bound:,.10g}",
@@ -84,7 +86,7 @@ class TrainingResult:
             "stopped because": self.reason,
             "ranks": self.topology.size,
         }
-        return card("Training", facts)
+        return html_card("Training", facts)
 
     @property
     def bound(self) -> float:

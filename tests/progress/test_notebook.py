@@ -10,7 +10,8 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[2]
 
 SETUP = """
-from cobre.sddp import ProgressBar, simulate, train
+from cobre.progress import ProgressBar
+from cobre.sddp import simulate, train
 from tests.sddp.bodies import STUDIES
 study = STUDIES["markov"]
 options = {"trajectories": 5, "stop": 12}

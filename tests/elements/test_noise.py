@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cobre.stochastic._transform import METHODS, TRUNCATING, available, inflow_noise, load, noise_places
-from cobre.system import Bus, Inflow, Source, System
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Inflow
+from cobre.elements.noise import METHODS, TRUNCATING, available, inflow_noise, load, noise_places
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.system import System
 
 ETA = st.lists(st.floats(-5, 5), min_size=1, max_size=6)
 NUMBER = st.floats(-50, 50)
@@ -24,7 +27,9 @@ def bus(mean, std, factors=((1.0,),), number=1):
 def source(maximum, mean, std, factors=((1.0,),), number=1):
     series = np.array(mean, float)
     given = tuple(np.array(f) for f in factors)
-    return Source(number, "", 1, np.array(maximum, float), series, np.array(std, float), given, series)
+    return NonControllableSource(
+        number, "", 1, np.array(maximum, float), series, np.array(std, float), given, series
+    )
 
 
 @given(NUMBER, st.floats(0, 50), ETA, st.sampled_from(["none", "penalty"]))
@@ -82,7 +87,7 @@ def test_wrong_arguments():
         inflow_noise(river(1.0, 1.0), 0, [0.0], "cut")
     with pytest.raises(ValueError, match="stage 0 has 2 lags; 1 were given"):
         inflow_noise(river(1.0, 1.0, [0.1, 0.1]), 0, [0.0], "truncation", [1.0])
-    assert System(stages=(), buses=()).negative_inflows in METHODS
+    assert System(stages=()).negative_inflows in METHODS
 
 
 @given(NUMBER, st.floats(0.1, 50), ETA, st.lists(st.floats(0, 2), min_size=1, max_size=3))
@@ -112,8 +117,10 @@ def test_availability_in_its_blocks(maximum, mean, std, eta, factors):
 def test_who_has_noise():
     system = System(
         stages=(),
-        buses=(bus([1.0, 1.0], [0.0, 0.0]), bus([1.0, 1.0], [0.0, 2.0])),
-        sources=(source([1.0], [1.0], [0.1]), source([1.0], [1.0], [0.0])),
+        elements={
+            Bus: (bus([1.0, 1.0], [0.0, 0.0]), bus([1.0, 1.0], [0.0, 2.0])),
+            NonControllableSource: (source([1.0], [1.0], [0.1]), source([1.0], [1.0], [0.0])),
+        },
     )
     places = noise_places(system)
     assert places == ((), (1,), (0,))

@@ -1,4 +1,4 @@
-"""Linear constraints that the user writes."""
+"""Linear constraints that the user writes, as resolved data."""
 
 from __future__ import annotations
 

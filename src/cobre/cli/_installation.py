@@ -1,4 +1,4 @@
-"""What is installed here, for a report of a problem or a record of a run."""
+"""The installation: versions, compiled parts and machine, for problem reports."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ PACKAGES = ("numpy", "highspy", "pyarrow", "pydantic", "typer", "rich", "mpi4py"
 
 
 @dataclass(frozen=True)
-class About:
-    """An installation.
+class Installation:
+    """Versions, compiled parts and machine.
 
     Attributes:
         version: of cobre.
         python: version and implementation of the interpreter.
-        executable: where that is.
-        packages: the version of each package that is used; None for one that is not installed.
-        core: the files of the compiled parts; None for one that is not there.
+        executable: path of the interpreter.
+        packages: version of each dependency; None for one that is not installed.
+        core: files of the compiled extensions; None for one that is missing.
         platform: system, release and processor.
-        cpus: how many the machine has.
-        usable_cpus: how many of them this process may use.
+        cpus: number of CPUs of the machine.
+        usable_cpus: number of CPUs that this process may use.
     """
 
     version: str
@@ -40,9 +40,9 @@ class About:
     usable_cpus: int
 
 
-def about() -> About:
-    """Look at this installation; nothing that takes long is imported."""
-    return About(
+def inspect_installation() -> Installation:
+    """Return what is installed here, without importing anything slow."""
+    return Installation(
         version=__version__,
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         executable=sys.executable,

@@ -1,4 +1,4 @@
-"""The table that changes in place: when it is drawn, and how it leaves the terminal."""
+"""Live table of a training in a terminal: when it is drawn, and how it leaves the terminal."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from rich.control import Control
 from rich.live import Live
 from rich.segment import ControlType, Segment
 
-from cobre.sddp._faces import DRAW_PERIOD_S, Lines
-from cobre.sddp._picture import picture
-from cobre.sddp._watch import Watch
+from cobre.progress._screen import render
+from cobre.progress._state import ProgressState
+from cobre.progress._views import DRAW_PERIOD_S, LogView
 
-#: Of the time of a run, drawing takes no more than this share: what takes longer is drawn less often.
-SHARE = 0.005
-#: When nothing has happened, the clock alone moves, and so often.
-CLOCK_S = 1.0
+#: Drawing takes at most this share of a run's time: a slow terminal is redrawn less often.
+DRAW_SHARE = 0.005
+#: Without events the clock is redrawn this often.
+CLOCK_PERIOD_S = 1.0
 
 
-class Table(Lines):
-    """A table in a terminal, which is taken away at the end. What is said meanwhile appears above it.
+class TableView(LogView):
+    """A table in a terminal, removed at the end. Messages appear above it.
 
     Args:
         console: a terminal.
-        watch: what to show.
-        moving: whether a thread draws it, between events too. Then events cost next to nothing, and
-            somebody must call `end`. Otherwise events draw it.
+        state: of the training.
+        threaded: whether a thread draws it, between events too. Then an event costs next to nothing, and the
+            caller must call `end`. Otherwise events draw it.
     """
 
-    def __init__(self, console: Console, watch: Watch, *, moving: bool) -> None:
-        super().__init__(console, watch)
+    def __init__(self, console: Console, state: ProgressState, *, threaded: bool) -> None:
+        super().__init__(console, state)
         self._live: Live | None = None
-        thread = threading.Thread(target=self._move, name="cobre-table", daemon=True)
-        self._thread = thread if moving else None
-        self._over = threading.Event()
+        thread = threading.Thread(target=self._draw_until_end, name="cobre-table", daemon=True)
+        self._thread = thread if threaded else None
+        self._ended = threading.Event()
         self._widths: list[int] = []
         self._drawn_s, self._period_s = 0.0, DRAW_PERIOD_S
 
     def begin(self) -> None:
-        """Draw it."""
+        """Draw the table."""
         self._live = Live(
             self,
             console=self._console,
             auto_refresh=False,
             transient=True,
-            redirect_stdout=sys.stdout.isatty(),  # what goes to a file is none of the terminal's business
+            redirect_stdout=sys.stdout.isatty(),  # what goes to a file must not reach the terminal
             vertical_overflow="crop",
         )
         self._live.start(refresh=True)
@@ -55,16 +55,16 @@ class Table(Lines):
             self._thread.start()
 
     def show(self, *, last: bool) -> None:
-        """Draw it again, if it is time and nobody else does."""
+        """Redraw the table, if that is due and no thread does it."""
         if self._thread is None and (last or time.monotonic() >= self._drawn_s + self._period_s):
             self._draw()
 
     def end(self) -> None:
-        """Take the table away. If training was not finished, a line says how far it was."""
+        """Remove the table. Of an unfinished training, a line says how far it came."""
         if self._live is None:
             return
         live, self._live = self._live, None
-        self._over.set()
+        self._ended.set()
         try:
             if self._thread is not None and self._thread.is_alive():
                 self._thread.join()
@@ -73,18 +73,17 @@ class Table(Lines):
         except BaseException:  # a second Ctrl-C does not wait
             self._console.show_cursor(True)
             raise
-        event = self._watch.last
+        event = self._state.last
         if event is not None and event.remaining is not None:
             self.say(self._line()[1])
 
-    def _move(self) -> None:
-        """Draw as long as it lasts."""
-        while not self._over.wait(self._period_s):
-            changed = self._watch.heard_s > self._drawn_s
-            if changed or time.monotonic() >= self._drawn_s + CLOCK_S:
+    def _draw_until_end(self) -> None:
+        while not self._ended.wait(self._period_s):
+            changed = self._state.updated_s > self._drawn_s
+            if changed or time.monotonic() >= self._drawn_s + CLOCK_PERIOD_S:
                 try:
                     self._draw()
-                except (OSError, SystemExit):  # nobody reads any more
+                except (OSError, SystemExit):  # the terminal is gone
                     return
 
     def _draw(self) -> None:
@@ -94,10 +93,10 @@ class Table(Lines):
         begun, self._drawn_s = time.thread_time(), time.monotonic()
         self._fit()
         live.refresh()
-        self._period_s = max(DRAW_PERIOD_S, (time.thread_time() - begun) / SHARE)
+        self._period_s = max(DRAW_PERIOD_S, (time.thread_time() - begun) / DRAW_SHARE)
 
     def _fit(self) -> None:
-        """In a window that was made narrower, long lines have become several: take all of them away."""
+        """Erase lines that a narrower window has folded into several, which rich does not know of."""
         width = self._console.width
         rows = sum(max(1, -(-length // width)) for length in self._widths)
         if rows > len(self._widths):
@@ -108,8 +107,8 @@ class Table(Lines):
             )
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the picture in the room that there is, one column and one line less than the terminal has."""
-        lines = picture(self._watch, options.max_width - 1, console.height - 1)
+        """Yield the table for a screen of one column and one line less than the terminal has."""
+        lines = render(self._state, options.max_width - 1, console.height - 1)
         self._widths = [sum(len(text) for text, _ in line) for line in lines]
         for i, line in enumerate(lines):
             if i:

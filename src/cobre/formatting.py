@@ -1,8 +1,14 @@
-"""How numbers are told to people."""
+"""Formatting for display: numbers as text, and the small HTML tables of notebooks.
+
+The HTML has no colours and no scripts, so it can be read on white and on black, offline and in exports.
+"""
 
 from __future__ import annotations
 
 import math
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Literal
 
 _SCALES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1.0, ""))
@@ -15,6 +21,8 @@ _RULES = {
     "simulation": "simulations that no longer change",
     "gap": "a gap that is small enough",
 }
+
+_CELL = "text-align:left;padding:2px 16px 2px 0;vertical-align:top"
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -108,6 +116,17 @@ def percent(share: float, sign: Literal["", "+"] = "") -> str:
     return f"{_digits(value, 2, sign)} %"
 
 
+def gap_text(gap: float | None) -> str:
+    """Return a relative gap in percent; large ones, as in the first iterations, by their order only.
+
+    >>> gap_text(0.0123), gap_text(-0.5), gap_text(23.0), gap_text(None)
+    ('1.23 %', '-50.00 %', '> 100 %', 'undefined')
+    """
+    if gap is None:
+        return "undefined"
+    return f"{100 * gap:.2f} %" if abs(gap) <= 1 else "> 100 %" if gap > 0 else "< -100 %"
+
+
 def stopped(reason: str) -> str:
     """Return what stopped a training, from the name of the rule or rules.
 
@@ -127,3 +146,43 @@ def _digits(value: float, digits: int, sign: Literal["", "+"] = "") -> str:
         return f"{value:.0f}"
     places = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
     return f"{value:{sign},.{places}f}"
+
+
+def html_card(title: str, facts: Mapping[str, object], svg: str | None = None) -> str:
+    """Return a title, facts below one another, and a picture, as HTML.
+
+    >>> html_card("Policy", {"states": 2})[:44]
+    '<div><div style="font-weight:600">Policy</di'
+    """
+    rows = "".join(_row([name, fact], first="opacity:.65") for name, fact in facts.items())
+    return f"<div>{_title(title)}{_table(rows)}{_picture(title, svg)}</div>"
+
+
+def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a title and a table with a header, as HTML."""
+    heads = "".join(f'<th style="{_CELL};opacity:.65">{escape(name)}</th>' for name in header)
+    body = "".join(_row(row) for row in rows)
+    return f"<div>{_title(title)}{_table(f'<tr>{heads}</tr>{body}')}</div>"
+
+
+def _title(title: str) -> str:
+    return f'<div style="font-weight:600">{escape(title)}</div>'
+
+
+def _table(rows: str) -> str:
+    return f'<table style="border:none;margin:4px 0;color:inherit;font-size:inherit">{rows}</table>'
+
+
+def _row(cells: Sequence[object], first: str = "") -> str:
+    styles = [f"{_CELL};{first}" if first else _CELL, *[_CELL] * (len(cells) - 1)]
+    inside = (
+        f'<td style="{style}">{escape(str(cell))}</td>' for style, cell in zip(styles, cells, strict=True)
+    )
+    return f"<tr>{''.join(inside)}</tr>"
+
+
+def _picture(title: str, svg: str | None) -> str:
+    if svg is None:
+        return ""
+    content = b64encode(svg.encode()).decode()
+    return f'<img alt="{escape(title)}" style="max-width:100%" src="data:image/svg+xml;base64,{content}">'

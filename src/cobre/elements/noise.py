@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from cobre.stochastic._linear import Floats
-from cobre.system import Bus, Inflow, Source, System
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro, Inflow
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.system import System
+
+Floats = NDArray[np.float64]
 
 #: The treatments of negative inflows that change the noise; the others change the programme, or nothing.
 TRUNCATING = ("truncation", "truncation_with_penalty")
@@ -38,9 +42,9 @@ class NoisePlaces(NamedTuple):
 def noise_places(system: System) -> NoisePlaces:
     """Return who has noise: every hydro, and the buses and sources that vary in some stage."""
     return NoisePlaces(
-        tuple(range(len(system.hydros))),
-        tuple(i for i, bus in enumerate(system.buses) if _varies(bus.load_std_mw)),
-        tuple(i for i, source in enumerate(system.sources) if _varies(source.std)),
+        tuple(range(len(system.of(Hydro)))),
+        tuple(i for i, bus in enumerate(system.of(Bus)) if _varies(bus.load_std_mw)),
+        tuple(i for i, source in enumerate(system.of(NonControllableSource)) if _varies(source.std)),
     )
 
 
@@ -123,13 +127,14 @@ def load(bus: Bus, stage: int, eta: ArrayLike) -> Floats:
     return _by_block(total, bus.load_factors[stage])
 
 
-def available(source: Source, stage: int, eta: ArrayLike) -> Floats:
+def available(source: NonControllableSource, stage: int, eta: ArrayLike) -> Floats:
     """Return what a source can generate in each realisation and block, in MW.
 
     It is ``max_generation · (mean + std · η) · factor``, the bracket kept from 0 to 1.
 
     >>> series = np.array([1.0])
-    >>> wind = Source(1, "wind", 1, 50 * series, series / 2, series / 4, (np.array([1.0, 0.8]),), series)
+    >>> factors = (np.array([1.0, 0.8]),)
+    >>> wind = NonControllableSource(1, "wind", 1, 50 * series, series / 2, series / 4, factors, series)
     >>> available(wind, 0, [0.0, 1.0, 9.0, -9.0]).tolist()
     [[25.0, 20.0], [37.5, 30.0], [50.0, 40.0], [0.0, 0.0]]
     """

@@ -1,107 +1,18 @@
-"""What a system is made of. Numbers per stage are resolved; see `cobre.system`."""
+"""Hydro plants as resolved data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: One number per stage.
-Series = NDArray[np.float64]
-#: Per stage, one number per block.
-BlockSeries = tuple[NDArray[np.float64], ...]
-#: What a hydro plant is in a stage: not there, a new reservoir that is filled, or a plant at work.
+from cobre.system import Series
+
+#: State of a hydro plant in a stage: not there yet, a new reservoir being filled, or in operation.
 Phase = Literal["absent", "filling", "operating"]
-
-
-@dataclass(frozen=True)
-class DeficitSegment:
-    """A part of a bus's load that may go unserved: how much, infinite for the last, and at what cost."""
-
-    depth_mw: float
-    cost_per_mwh: float
-
-
-@dataclass(frozen=True, eq=False)
-class Bus:
-    """Where power meets. Load is ``(mean + std · η) · factor`` of the block, not below 0."""
-
-    id: int
-    name: str
-    deficit: tuple[DeficitSegment, ...]
-    excess_cost_per_mwh: Series
-    load_mean_mw: Series
-    load_std_mw: Series
-    load_factors: BlockSeries
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """Carries power between two buses. Its capacities are 0 while it is not in service."""
-
-    id: int
-    name: str
-    source_bus: int
-    target_bus: int
-    direct_mw: BlockSeries
-    reverse_mw: BlockSeries
-    exchange_cost_per_mwh: Series
-    efficiency: float  # what of the power arrives
-
-
-@dataclass(frozen=True, eq=False)
-class Thermal:
-    """Burns fuel at a linear cost, between bounds that hold."""
-
-    id: int
-    name: str
-    bus: int
-    min_mw: BlockSeries  # 0 while it is not in service, as is the upper bound
-    max_mw: BlockSeries
-    cost_per_mwh: BlockSeries
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """Wind or sun. Available is ``max_generation_mw · (mean + std · η, from 0 to 1) · factor`` of a block."""
-
-    id: int
-    name: str
-    bus: int
-    max_generation_mw: Series  # 0 while it is not in service
-    mean: Series
-    std: Series
-    factors: BlockSeries
-    curtailment_cost_per_mwh: Series
-
-
-@dataclass(frozen=True, eq=False)
-class Pumping:
-    """Lifts water from one plant's reservoir to another's."""
-
-    id: int
-    name: str
-    bus: int
-    source_hydro: int
-    target_hydro: int
-    mw_per_m3s: float
-    min_m3s: Series
-    max_m3s: Series
-
-
-@dataclass(frozen=True, eq=False)
-class Contract:
-    """Power bought, or sold at a negative price."""
-
-    id: int
-    name: str
-    bus: int
-    imports: bool
-    min_mw: Series
-    max_mw: Series
-    price_per_mwh: Series
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,3 +118,10 @@ class Hydro:
     penalties: HydroPenalties
     phases: tuple[Phase, ...]
     filling: Filling | None
+
+
+def arrival(hydros: Mapping[int, Hydro], hydro: int | None, stage: int) -> int | None:
+    """Return where water that runs to a plant arrives: there, or at the next one below that is not absent."""
+    while hydro is not None and hydros[hydro].phases[stage] == "absent":
+        hydro = hydros[hydro].downstream
+    return hydro
