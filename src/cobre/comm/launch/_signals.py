@@ -83,7 +83,7 @@ def terminated_in_order(*, ignored: bool = False) -> Iterator[None]:
     Args:
         ignored: ignore them, and Ctrl-C, instead: for a rank that stays until another has saved the run.
     """
-    before = {number: signal.getsignal(number) for number in ENDING}
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in ENDING}
     for number, handler in before.items():
         if ignored:
             signal.signal(number, signal.SIG_IGN)
