@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from cobre.elements.hydro.data import Hydro
+
 
 def ours(folder: Path, output: Path, workers: int, threads: int) -> dict[str, float]:
     """Train, and simulate where the folder says so."""
@@ -53,7 +55,7 @@ def load(folder: Path, *_: object) -> dict[str, float]:
     begun = time.perf_counter()
     system = case.load(folder).system
     took = time.perf_counter() - begun
-    return {"load_s": took, "hydros": len(system.hydros), "stages": len(system.stages)}
+    return {"load_s": took, "hydros": len(system.of(Hydro)), "stages": len(system.stages)}
 
 
 def _timed(owner: type, name: str) -> list[float]:

@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,13 +17,15 @@ import pytest
 from hypothesis import settings
 
 from tests.mpi_launch import FOREIGN, MPICH, OPEN_MPI, ROOT, Ended, segments, turn
-from tests.processes import DEADLINE_S, eventually
+from tests.processes import DEADLINE_S, eventually, give_children_default_signals
 
 EXAMPLE = ROOT / "examples" / "socket_backend"
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=300)
 settings.register_profile("thorough", deadline=None, max_examples=20_000)
 settings.load_profile(os.environ.get("COBRE_HYPOTHESIS_PROFILE", "repeatable"))
+
+give_children_default_signals()
 
 
 def _shared_memory() -> set[str]:
@@ -104,8 +105,6 @@ def start_process(tmp_path, marked):
             stderr=subprocess.PIPE,
             text=True,
             process_group=0,
-            # Ignored, if the tests were started in the background of a shell script.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  no threads here
         )
         started.append(process)
         return process

@@ -1,5 +1,6 @@
-"""Waiting for other processes, never for ever."""
+"""Other processes: how they begin, and waiting for them, never for ever."""
 
+import signal
 import time
 
 #: Far more than anything takes, even where other work keeps all processors busy.
@@ -17,3 +18,18 @@ def output_of(process):
     """Exit code, stdout and stderr of a process that is about to end."""
     out, err = process.communicate(timeout=DEADLINE_S)
     return process.returncode, out, err
+
+
+def give_children_default_signals():
+    """Let no process that is started from here on ignore a signal because this one was started so.
+
+    ``nohup`` and the background of a shell script ignore signals, and what is ignored stays ignored in every
+    child. A handler does not: this process still goes on at a hang-up, and its children take it as usual.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _go_on)
+
+
+def _go_on(_number, _frame):
+    pass

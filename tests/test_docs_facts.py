@@ -17,6 +17,7 @@ import cobre.case
 import cobre.comm
 import cobre.comm.testing
 import cobre.lp
+import cobre.progress
 import cobre.report
 import cobre.results
 import cobre.sddp
@@ -147,6 +148,7 @@ def test_links_from_outside_lead_to_a_place_on_a_page(page):
         (cobre.comm, "comm.md"),
         (cobre.comm.testing, "testing.md"),
         (cobre.sddp, "sddp.md events.md lp.md"),
+        (cobre.progress, "progress.md"),
         (cobre.lp, "lp.md"),
         (cobre.stochastic, "stochastic.md"),
         (cobre.case, "case.md"),

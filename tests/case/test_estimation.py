@@ -10,6 +10,7 @@ import pytest
 from cobre import case
 from cobre.case import CaseError
 from cobre.case._stages import Stages
+from cobre.elements.hydro.data import Hydro
 from cobre.stochastic import estimate
 from tests.case import folders
 from tests.case.histories import (
@@ -44,7 +45,7 @@ def test_a_model_is_recovered_from_what_it_made(tmp_path):
     loaded = load(tmp_path, to_fit(years))
     z = simulated(years)[1]
     spread = np.array([z[month::12].std(axis=0) for month in range(12)])
-    for river, plant in enumerate(loaded.system.hydros):
+    for river, plant in enumerate(loaded.system.of(Hydro)):
         for stage in range(3):
             psi = PSI[river][stage % 2]
             past = [spread[stage - lag, river] / spread[stage, river] for lag in range(1, len(psi) + 1)]
@@ -67,7 +68,7 @@ def test_a_model_is_recovered_from_what_it_made(tmp_path):
 def test_the_fit_is_that_of_the_original(tmp_path):
     """Numbers that cobre-python 0.5.1 wrote for these 60 years of history."""
     loaded = load(tmp_path, to_fit(60))
-    first, second = (plant.inflow for plant in loaded.system.hydros)
+    first, second = (plant.inflow for plant in loaded.system.of(Hydro))
     std = np.array([31.528393961962646, 33.392949128123995, 26.299197167106296])
     ratio = [0.773800593101779, 0.7351763591944656, 0.7395343432859461]
     assert first.scale_m3s == pytest.approx(std * ratio, rel=1e-9)
@@ -90,14 +91,14 @@ def test_given_statistics_count_and_only_coefficients_are_fitted(tmp_path):
     files[INFLOWS] = {name: [row[name] for row in rows] for name in ("hydro_id", "stage_id")}
     files[INFLOWS] |= {"mean_m3s": [1000.0] * len(rows), "std_m3s": [10.0] * len(rows)}
     given = load(tmp_path / "given", files)
-    psi = given.system.hydros[0].inflow.coefficients[2]
-    ratio = given.system.hydros[0].inflow.scale_m3s[2] / 10.0
-    own = fitted.system.hydros[0].inflow
+    psi = given.system.of(Hydro)[0].inflow.coefficients[2]
+    ratio = given.system.of(Hydro)[0].inflow.scale_m3s[2] / 10.0
+    own = fitted.system.of(Hydro)[0].inflow
     history = simulated(60)[0]
     february, march = history[1::12, 0].std(), history[2::12, 0].std()
     assert psi * march / february == pytest.approx(own.coefficients[2], rel=1e-9)
     assert ratio == pytest.approx(own.scale_m3s[2] / march, rel=1e-9)
-    assert given.system.hydros[0].inflow.base_m3s[2] == pytest.approx(1000 * (1 - psi.sum()))
+    assert given.system.of(Hydro)[0].inflow.base_m3s[2] == pytest.approx(1000 * (1 - psi.sum()))
 
 
 def test_given_coefficients_count_and_only_statistics_are_fitted(tmp_path):
@@ -108,7 +109,7 @@ def test_given_coefficients_count_and_only_statistics_are_fitted(tmp_path):
     hydro, psi, ratio = (table[name][row] for name in ("hydro_id", "coefficient", "residual_std_ratio"))
     history = simulated(60)[0][:, hydro]
     january, february = history[0::12], history[1::12]
-    model = loaded.system.hydros[hydro].inflow
+    model = loaded.system.of(Hydro)[hydro].inflow
     assert model.coefficients[1][0] == pytest.approx(psi * february.std() / january.std())
     assert model.scale_m3s[1] == pytest.approx(ratio * february.std())
     residual = (february - february.mean()) / february.std() - psi * (
@@ -130,13 +131,13 @@ def test_lags_begin_with_the_end_of_the_history(tmp_path):
     files = to_fit()
     values = simulated(60)[0]
     loaded = load(tmp_path / "as observed", files)
-    for river, plant in enumerate(loaded.system.hydros):
+    for river, plant in enumerate(loaded.system.of(Hydro)):
         order = max(map(len, plant.inflow.coefficients))
         assert order > 0
         assert plant.inflow.past_m3s == tuple(values[::-1][:order, river])
     given = copy.deepcopy(files)
     given["initial_conditions.json"]["past_inflows"] = [{"hydro_id": 0, "values_m3s": [1.0] * 6}]
-    assert load(tmp_path / "as given", given).system.hydros[0].inflow.past_m3s == (1.0,) * 6
+    assert load(tmp_path / "as given", given).system.of(Hydro)[0].inflow.past_m3s == (1.0,) * 6
 
 
 def test_a_history_that_ends_too_early_leaves_the_lags_unknown(tmp_path):
@@ -165,7 +166,7 @@ def test_observations_of_one_season_are_one(tmp_path):
     }
     merged = load(tmp_path / "merged", files | {HISTORY: twice})
     single = load(tmp_path / "single", files)
-    for one, other in zip(merged.system.hydros, single.system.hydros, strict=True):
+    for one, other in zip(merged.system.of(Hydro), single.system.of(Hydro), strict=True):
         assert one.inflow.scale_m3s == pytest.approx(other.inflow.scale_m3s, rel=1e-9)
     assert any("share a season" in warning.message for warning in merged.warnings)
 
@@ -178,7 +179,7 @@ def test_gaps_are_left_out_and_told(tmp_path):
     assert sum("12 seasons" in warning.message for warning in loaded.warnings) == 2
     values = simulated(60)[0]
     rows = np.arange(len(values)) // 12 + 1964 != 1990
-    assert loaded.system.hydros[0].inflow.scale_m3s[0] < values[rows][::12, 0].std() * 1.0000001
+    assert loaded.system.of(Hydro)[0].inflow.scale_m3s[0] < values[rows][::12, 0].std() * 1.0000001
 
 
 def test_all_that_is_wrong_with_a_history_is_told(tmp_path):
@@ -231,5 +232,5 @@ def test_few_observations_and_strong_coefficients(tmp_path):
         "min_observations_per_season": 21,
     }
     loaded = load(tmp_path, files)
-    assert all(len(lags) == 0 for plant in loaded.system.hydros for lags in plant.inflow.coefficients)
+    assert all(len(lags) == 0 for plant in loaded.system.of(Hydro) for lags in plant.inflow.coefficients)
     assert sum("fewer than 21 observations" in warning.message for warning in loaded.warnings) == 2

@@ -11,6 +11,14 @@ import numpy as np
 import pytest
 
 from cobre import case
+from cobre.elements.bus.data import Bus
+from cobre.elements.contract.data import Contract
+from cobre.elements.generic_constraint.data import GenericConstraint
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.pumping_station.data import PumpingStation
+from cobre.elements.thermal.data import Thermal
 from tests.case import folders
 from tests.case.valid_case import stage, valid
 
@@ -55,7 +63,7 @@ def test_stages(loaded):
 
 
 def test_buses(loaded):
-    north, south = loaded.system.buses
+    north, south = loaded.system.of(Bus)
     assert [(part.depth_mw, part.cost_per_mwh) for part in north.deficit] == [
         (50.0, 1000.0),
         (np.inf, 5000.0),
@@ -68,7 +76,7 @@ def test_buses(loaded):
 
 
 def test_a_line_before_its_entry_has_no_capacity(loaded):
-    (line,) = loaded.system.lines
+    (line,) = loaded.system.of(Line)
     assert [blocks.tolist() for blocks in line.direct_mw] == [[0.0, 0.0], [40.0, 40.0], [10.0, 20.0]]
     assert [blocks.tolist() for blocks in line.reverse_mw] == [[0.0, 0.0], [30.0, 30.0], [30.0, 30.0]]
     assert line.exchange_cost_per_mwh.tolist() == [2.0, 1.5, 2.0]
@@ -76,7 +84,7 @@ def test_a_line_before_its_entry_has_no_capacity(loaded):
 
 
 def test_bounds_of_a_stage_replace_those_of_the_plant(loaded):
-    thermal, second = loaded.system.thermals[0], loaded.system.hydros[1]
+    thermal, second = loaded.system.of(Thermal)[0], loaded.system.of(Hydro)[1]
     assert [blocks.tolist() for blocks in thermal.min_mw] == [[0.0, 0.0], [5.0, 5.0], [0.0, 0.0]]
     assert [blocks.tolist() for blocks in thermal.max_mw] == [[80.0, 80.0]] * 3
     assert second.max_storage_hm3.tolist() == [100.0, 110.0, 110.0]
@@ -86,7 +94,7 @@ def test_bounds_of_a_stage_replace_those_of_the_plant(loaded):
 
 
 def test_penalties_of_a_stage_count_before_those_of_the_plant_and_of_all(loaded):
-    first, second = (plant.penalties for plant in loaded.system.hydros)
+    first, second = (plant.penalties for plant in loaded.system.of(Hydro))
     assert first.spillage.tolist() == [0.02, 0.02, 0.03]
     assert second.spillage.tolist() == [0.01] * 3
     assert first.evaporation_above.tolist() == first.evaporation_below.tolist() == [4000.0, 4000.0, 3000.0]
@@ -98,7 +106,7 @@ def test_a_particular_penalty_counts_before_a_symmetric_one(tmp_path):
     files = valid()
     files["penalties.json"]["hydro"]["water_withdrawal_violation_pos_cost"] = 1200.0
     files["system/hydros.json"]["hydros"][1]["penalties"] = {"evaporation_violation_neg_cost": 1.0}
-    first, second = (plant.penalties for plant in case.load(folders.write(tmp_path, files)).system.hydros)
+    first, second = (plant.penalties for plant in case.load(folders.write(tmp_path, files)).system.of(Hydro))
     assert first.withdrawal_above.tolist() == [1200.0] * 3
     assert first.withdrawal_below.tolist() == [1100.0] * 3
     assert second.evaporation_below.tolist() == [1.0] * 3
@@ -106,7 +114,7 @@ def test_a_particular_penalty_counts_before_a_symmetric_one(tmp_path):
 
 
 def test_hydro_plants(loaded):
-    first, second = loaded.system.hydros
+    first, second = loaded.system.of(Hydro)
     assert (first.initial_hm3, first.downstream, first.diversion) == (60.0, 1, 1)
     assert first.max_diversion_m3s.tolist() == [5.0] * 3
     assert (second.downstream, second.diversion, second.evaporation) == (None, None, None)
@@ -114,12 +122,12 @@ def test_hydro_plants(loaded):
 
 def test_inflows_are_in_the_units_of_the_system(loaded):
     """By hand: φ = 0.5 · std / std of the lag, base = mean - φ · mean of the lag, scale = std · 0.9."""
-    inflow = loaded.system.hydros[0].inflow
+    inflow = loaded.system.of(Hydro)[0].inflow
     assert np.concatenate(inflow.coefficients).tolist() == pytest.approx([0.4, 0.375, 1 / 3])
     assert inflow.base_m3s.tolist() == pytest.approx([40 - 0.4 * 50, 30 - 0.375 * 40, 20 - 30 / 3])
     assert inflow.scale_m3s.tolist() == pytest.approx([7.2, 5.4, 3.6])
     assert inflow.past_m3s == (45.0,)
-    other = loaded.system.hydros[1].inflow
+    other = loaded.system.of(Hydro)[1].inflow
     assert (other.base_m3s.tolist(), other.scale_m3s.tolist()) == ([4.0, 3.0, 2.0], [1.0] * 3)
     assert [lags.tolist() for lags in other.coefficients] == [[], [], []]
 
@@ -147,19 +155,19 @@ def test_lags_before_the_study_have_the_statistics_of_their_season(tmp_path):
         files[name][columns[0]] = [(1 + row[1]) / 100 for row in rows]
         files[name][columns[1]] = [1.0] * len(rows)
     loaded = case.load(folders.write(tmp_path, files))
-    assert loaded.system.hydros[0].inflow.base_m3s[0] == pytest.approx(0.01 - 0.5 * 0.12)
+    assert loaded.system.of(Hydro)[0].inflow.base_m3s[0] == pytest.approx(0.01 - 0.5 * 0.12)
 
 
 def test_evaporation_is_the_tangent_at_the_middle_of_the_reservoir(loaded):
     """By hand: 31 mm in 744 h at 60 hm³, where the area is 8 km² and grows by 3 km² in 60 hm³."""
-    evaporation = loaded.system.hydros[0].evaporation
+    evaporation = loaded.system.of(Hydro)[0].evaporation
     per_area = 31.0 / (3.6 * 744)
     assert evaporation.slope_m3s_per_hm3[0] == pytest.approx(per_area * 3 / 60)
     assert evaporation.constant_m3s[0] == pytest.approx(per_area * (8 - 3))
 
 
 def test_sources(loaded):
-    wind, sun = loaded.system.sources
+    wind, sun = loaded.system.of(NonControllableSource)
     assert wind.max_generation_mw.tolist() == [20.0, 18.0, 0.0]
     assert (wind.mean.tolist(), wind.std.tolist()) == ([0.5, 0.6, 0.7], [0.1] * 3)
     assert [factors.tolist() for factors in wind.factors] == [[0.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
@@ -169,14 +177,14 @@ def test_sources(loaded):
 
 
 def test_pumping_and_contracts(loaded):
-    (station,), (contract,) = loaded.system.pumping, loaded.system.contracts
+    (station,), (contract,) = loaded.system.of(PumpingStation), loaded.system.of(Contract)
     assert station.max_m3s.tolist() == [3.0, 3.0, 1.0]
     assert contract.price_per_mwh.tolist() == [65.0, 70.0, 70.0]
     assert contract.imports
 
 
 def test_generic_constraints(loaded):
-    (constraint,) = loaded.system.constraints
+    (constraint,) = loaded.system.of(GenericConstraint)
     assert [(term.coefficient, term.variable, term.entity, term.block) for term in constraint.terms] == [
         (1.0, "thermal_generation", 0, None),
         (-0.5, "line_direct", 0, 1),

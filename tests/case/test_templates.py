@@ -10,6 +10,9 @@ from cobre import case, errors
 from cobre.case import _templates
 from cobre.case._files import FILE_DESCRIPTIONS
 from cobre.case._layout import KNOWN
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.thermal.data import Thermal
 
 
 def content(folder):
@@ -23,7 +26,9 @@ def test_every_template_is_described_and_sized():
         loaded = case.load(_templates.FOLDER / name)
         counts = (template.stages, template.buses, template.hydros, template.thermals)
         system = loaded.system
-        assert counts == tuple(map(len, (system.stages, system.buses, system.hydros, system.thermals)))
+        assert counts == tuple(
+            map(len, (system.stages, system.of(Bus), system.of(Hydro), system.of(Thermal)))
+        )
 
 
 def test_every_file_of_the_format_is_described():

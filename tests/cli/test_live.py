@@ -38,10 +38,6 @@ class Window:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         plain = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}}
 
-        def take_the_terminal():
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored, if the tests run in the background
-
         self.process = subprocess.Popen(
             [*map(str, command)],
             cwd=folder,
@@ -49,7 +45,7 @@ class Window:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=take_the_terminal,  # noqa: PLW1509  no threads here
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  no threads here
             env={**plain, "TERM": "xterm-256color", **environment},
         )
         os.close(slave)

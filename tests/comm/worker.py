@@ -6,7 +6,6 @@ stdout is a fact: that it has joined, and how the trial ended for it.
 
 import json
 import select
-import signal
 import sys
 import time
 
@@ -84,7 +83,6 @@ def run_trial(backend, variables, action, pause_s=0.0):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # else ignored, in the background of a script
     # Not `for line in sys.stdin`, which reads ahead: a trial may want a line of its own.
     while line := sys.stdin.readline():
         run_trial(**json.loads(line))

@@ -13,7 +13,15 @@ import highspy
 import numpy as np
 
 from cobre.case import NoiseEntity
-from cobre.system import GenericConstraint, Hydro, Stage, System
+from cobre.elements.bus.data import Bus
+from cobre.elements.contract.data import Contract
+from cobre.elements.generic_constraint.data import GenericConstraint
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.pumping_station.data import PumpingStation
+from cobre.elements.thermal.data import Thermal
+from cobre.system import Stage, System
 
 INF = highspy.kHighsInf
 #: A linear expression: column → coefficient, and a number under None.
@@ -26,11 +34,11 @@ def optimal_value(
     system: System, entities: Sequence[NoiseEntity], openings: Mapping[int, np.ndarray]
 ) -> float:
     """Return the least expected cost. ``openings`` has, by stage id, a row for each realisation."""
-    if any(phase != "operating" for hydro in system.hydros for phase in hydro.phases):
+    if any(phase != "operating" for hydro in system.of(Hydro) for phase in hydro.phases):
         raise NotImplementedError("plants that come or go")
     tree = Tree()
-    volumes: dict[int, Linear] = {hydro.id: {None: hydro.initial_hm3} for hydro in system.hydros}
-    past = {hydro.id: list(hydro.inflow.past_m3s) for hydro in system.hydros}
+    volumes: dict[int, Linear] = {hydro.id: {None: hydro.initial_hm3} for hydro in system.of(Hydro)}
+    past = {hydro.id: list(hydro.inflow.past_m3s) for hydro in system.of(Hydro)}
 
     def grow(t: int, weight: float, volumes: dict[int, Linear], past: dict[int, list[float]]) -> None:
         if t == len(system.stages):
@@ -114,7 +122,7 @@ class Node:
         self.stage: Stage = self.system.stages[self.t]
         self.hours = [block.hours for block in self.stage.blocks]
         self.blocks = range(len(self.hours))
-        self.inflows = {hydro.id: self.inflow(hydro) for hydro in self.system.hydros}
+        self.inflows = {hydro.id: self.inflow(hydro) for hydro in self.system.of(Hydro)}
 
     def inflow(self, hydro: Hydro) -> float:
         """By the autoregressive model; made 0 where negative ones are truncated."""
@@ -141,12 +149,12 @@ class Node:
     def build(self, volumes: Mapping[int, Linear]) -> dict[int, Linear]:
         """Add all of it; return the volumes after the stage."""
         self.add_flows()
-        after = {hydro.id: self.add_reservoir(hydro, volumes[hydro.id]) for hydro in self.system.hydros}
-        for hydro in self.system.hydros:
+        after = {hydro.id: self.add_reservoir(hydro, volumes[hydro.id]) for hydro in self.system.of(Hydro)}
+        for hydro in self.system.of(Hydro):
             self.add_turbine_limits(hydro)
         self.add_trade()
         self.add_balances()
-        for constraint in self.system.constraints:
+        for constraint in self.system.of(GenericConstraint):
             self.add_constraint(constraint)
         return after
 
@@ -154,7 +162,7 @@ class Node:
         """What is turbined, spilled, diverted and pumped, in m³/s."""
         t = self.t
         for k in self.blocks:
-            for hydro in self.system.hydros:
+            for hydro in self.system.of(Hydro):
                 costs, planes = hydro.penalties, hydro.planes[t]
                 turbined = self.new(
                     0.0 if planes is None else costs.turbined[t],
@@ -171,14 +179,14 @@ class Node:
                 self.value["hydro_diversion", hydro.id, k] = diverted
                 self.value["hydro_outflow", hydro.id, k] = total((1.0, turbined), (1.0, spilled))
                 self.value["hydro_generation", hydro.id, k] = power
-            for station in self.system.pumping:
+            for station in self.system.of(PumpingStation):
                 pumped = self.new(0.0, station.min_m3s[t], station.max_m3s[t])
                 self.value["pumping_flow", station.id, k] = pumped
                 self.value["pumping_power", station.id, k] = total((station.mw_per_m3s, pumped))
 
     def arriving(self, hydro: Hydro, k: int) -> Iterator[tuple[float, Linear]]:
         """What the releases of all plants and the pumps do to a reservoir."""
-        for other in self.system.hydros:
+        for other in self.system.of(Hydro):
             outflow = self.value["hydro_outflow", other.id, k]
             diverted = self.value["hydro_diversion", other.id, k]
             ways = ((outflow, other.downstream), (diverted, other.diversion))
@@ -187,7 +195,7 @@ class Node:
                     yield -1.0, flow
                 if target == hydro.id:
                     yield 1.0, flow
-        for station in self.system.pumping:
+        for station in self.system.of(PumpingStation):
             pumped = self.value["pumping_flow", station.id, k]
             if station.source_hydro == hydro.id:
                 yield -1.0, pumped
@@ -266,22 +274,22 @@ class Node:
         """Thermal plants, sources, contracts and lines, in MW."""
         t, value = self.t, self.value
         for k, hours in enumerate(self.hours):
-            for plant in self.system.thermals:
+            for plant in self.system.of(Thermal):
                 low, high, cost = (each[t][k] for each in (plant.min_mw, plant.max_mw, plant.cost_per_mwh))
                 value["thermal_generation", plant.id, k] = self.new(cost, low, high, hours)
-            for source in self.system.sources:
+            for source in self.system.of(NonControllableSource):
                 noise = self.noise.get(NoiseEntity("ncs", source.id), 0.0)
                 share = min(max(source.mean[t] + source.std[t] * noise, 0.0), 1.0)
                 most = source.max_generation_mw[t] * share * source.factors[t][k]
                 used = self.new(-source.curtailment_cost_per_mwh[t], 0.0, most, hours)
                 value["non_controllable_generation", source.id, k] = used
                 value["non_controllable_curtailment", source.id, k] = total((1.0, {None: most}), (-1.0, used))
-            for contract in self.system.contracts:
+            for contract in self.system.of(Contract):
                 kind = "contract_import" if contract.imports else "contract_export"
                 value[kind, contract.id, k] = self.new(
                     contract.price_per_mwh[t], contract.min_mw[t], contract.max_mw[t], hours
                 )
-            for line in self.system.lines:
+            for line in self.system.of(Line):
                 cost = line.exchange_cost_per_mwh[t]
                 direct = self.new(cost, 0.0, line.direct_mw[t][k], hours)
                 reverse = self.new(cost, 0.0, line.reverse_mw[t][k], hours)
@@ -291,7 +299,7 @@ class Node:
     def add_balances(self) -> None:
         t, system, value = self.t, self.system, self.value
         for k, hours in enumerate(self.hours):
-            for bus in system.buses:
+            for bus in system.of(Bus):
                 segments = [self.new(s.cost_per_mwh, 0.0, s.depth_mw, hours) for s in bus.deficit]
                 value["bus_deficit", bus.id, k] = total(*((1.0, segment) for segment in segments))
                 value["bus_excess", bus.id, k] = self.new(bus.excess_cost_per_mwh[t], hours=hours)
@@ -300,15 +308,15 @@ class Node:
                     (-1.0, value["bus_excess", bus.id, k]),
                 ]
                 for kind, sign, entities in (
-                    ("hydro_generation", 1.0, system.hydros),
-                    ("thermal_generation", 1.0, system.thermals),
-                    ("non_controllable_generation", 1.0, system.sources),
-                    ("contract_import", 1.0, [one for one in system.contracts if one.imports]),
-                    ("contract_export", -1.0, [one for one in system.contracts if not one.imports]),
-                    ("pumping_power", -1.0, system.pumping),
+                    ("hydro_generation", 1.0, system.of(Hydro)),
+                    ("thermal_generation", 1.0, system.of(Thermal)),
+                    ("non_controllable_generation", 1.0, system.of(NonControllableSource)),
+                    ("contract_import", 1.0, [one for one in system.of(Contract) if one.imports]),
+                    ("contract_export", -1.0, [one for one in system.of(Contract) if not one.imports]),
+                    ("pumping_power", -1.0, system.of(PumpingStation)),
                 ):
                     made += [(sign, value[kind, one.id, k]) for one in entities if one.bus == bus.id]
-                for line in system.lines:
+                for line in system.of(Line):
                     direct, reverse = value["line_direct", line.id, k], value["line_reverse", line.id, k]
                     if line.source_bus == bus.id:
                         made += [(-1.0, direct), (line.efficiency, reverse)]

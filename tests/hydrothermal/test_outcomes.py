@@ -7,6 +7,14 @@ import pyarrow as pa
 import pytest
 
 from cobre import results, sddp
+from cobre.elements.bus.data import Bus
+from cobre.elements.contract.data import Contract
+from cobre.elements.generic_constraint.data import GenericConstraint
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.pumping_station.data import PumpingStation
+from cobre.elements.thermal.data import Thermal
 from cobre.hydrothermal import Outcomes
 from cobre.study import Study
 from cobre.study._scenarios import noise_of
@@ -39,7 +47,7 @@ class Simulated:
 
     def arrival(self, plant, stage):
         """Where water that runs to a plant ends up: there, or at the first below that is there."""
-        hydros = {hydro.id: hydro for hydro in self.system.hydros}
+        hydros = {hydro.id: hydro for hydro in self.system.of(Hydro)}
         while plant is not None and hydros[plant].phases[stage] == "absent":
             plant = hydros[plant].downstream
         return plant
@@ -59,13 +67,13 @@ def test_every_scenario_stage_block_and_entity_has_its_row(full):
     blocks = sum(len(stage.blocks) for stage in full.system.stages)
     system = full.system
     for name, entities in {
-        "hydros": system.hydros,
-        "thermals": system.thermals,
-        "exchanges": system.lines,
-        "buses": system.buses,
-        "pumping_stations": system.pumping,
-        "contracts": system.contracts,
-        "non_controllables": system.sources,
+        "hydros": system.of(Hydro),
+        "thermals": system.of(Thermal),
+        "exchanges": system.of(Line),
+        "buses": system.of(Bus),
+        "pumping_stations": system.of(PumpingStation),
+        "contracts": system.of(Contract),
+        "non_controllables": system.of(NonControllableSource),
     }.items():
         assert full.tables[name].num_rows == SCENARIOS * blocks * len(entities)
     assert full.tables["costs"].num_rows == SCENARIOS * len(system.stages)
@@ -89,19 +97,19 @@ def test_power_balances_at_every_bus_in_every_block(full):
             at = (scenario, number, k)
             power = defaultdict(float)
             for entities, rows, column, sign in (
-                (system.hydros, plants, "generation_mw", 1),
-                (system.thermals, thermals, "generation_mw", 1),
-                (system.sources, sources, "generation_mw", 1),
-                (system.contracts, trade, "power_mw", 1),
-                (system.pumping, stations, "power_consumption_mw", -1),
+                (system.of(Hydro), plants, "generation_mw", 1),
+                (system.of(Thermal), thermals, "generation_mw", 1),
+                (system.of(NonControllableSource), sources, "generation_mw", 1),
+                (system.of(Contract), trade, "power_mw", 1),
+                (system.of(PumpingStation), stations, "power_consumption_mw", -1),
             ):
                 for entity in entities:
                     power[entity.bus] += sign * rows[*at, entity.id][column]
-            for line in system.lines:
+            for line in system.of(Line):
                 row = lines[*at, line.id]
                 power[line.source_bus] += line.efficiency * row["reverse_flow_mw"] - row["direct_flow_mw"]
                 power[line.target_bus] += line.efficiency * row["direct_flow_mw"] - row["reverse_flow_mw"]
-            for bus in system.buses:
+            for bus in system.of(Bus):
                 row = buses[*at, bus.id]
                 served = power[bus.id] + row["deficit_mw"] - row["excess_mw"]
                 assert served == pytest.approx(row["load_mw"], abs=1e-6)
@@ -115,7 +123,7 @@ def test_water_balances_in_every_reservoir(full):
         hm3 = [block.hours * 3600 / 1e6 for block in stage.blocks]
         blocks = range(len(hm3))
         for period in [[k] for k in blocks] if stage.chronological else [list(blocks)]:
-            for plant in system.hydros:
+            for plant in system.of(Hydro):
                 gained = 0.0
                 if plant.phases[number] == "absent":
                     period_rows = [plants[scenario, number, k, plant.id] for k in period]
@@ -130,13 +138,13 @@ def test_water_balances_in_every_reservoir(full):
                     flow = row["incremental_inflow_m3s"] + row["inflow_nonnegativity_slack_m3s"]
                     flow -= row["outflow_m3s"] + (row["diverted_outflow_m3s"] or 0.0)
                     flow -= (row["evaporation_m3s"] or 0.0) + plant.withdrawal_m3s[number] + above - below
-                    for other in system.hydros:
+                    for other in system.of(Hydro):
                         up = plants[scenario, number, k, other.id]
                         if full.arrival(other.downstream, number) == plant.id:
                             flow += up["outflow_m3s"]
                         if full.arrival(other.diversion, number) == plant.id:
                             flow += up["diverted_outflow_m3s"]
-                    for station in system.pumping:
+                    for station in system.of(PumpingStation):
                         pumped = stations[scenario, number, k, station.id]["pumped_flow_m3s"]
                         flow += pumped * (
                             (station.target_hydro == plant.id) - (station.source_hydro == plant.id)
@@ -152,9 +160,9 @@ def test_all_that_arrives_is_the_inflow(full):
     stations = full.rows("pumping_stations", "pumping_station_id")
     for (scenario, number, k, plant), row in plants.items():
         arrives = row["incremental_inflow_m3s"] + (row["diverted_inflow_m3s"] or 0.0)
-        ups = [hydro.id for hydro in system.hydros if full.arrival(hydro.downstream, number) == plant]
+        ups = [hydro.id for hydro in system.of(Hydro) if full.arrival(hydro.downstream, number) == plant]
         arrives += sum(plants[scenario, number, k, up]["outflow_m3s"] for up in ups)
-        pumps = [station.id for station in system.pumping if station.target_hydro == plant]
+        pumps = [station.id for station in system.of(PumpingStation) if station.target_hydro == plant]
         arrives += sum(stations[scenario, number, k, pump]["pumped_flow_m3s"] for pump in pumps)
         assert row["inflow_m3s"] == pytest.approx(arrives, abs=1e-9)
 
@@ -162,7 +170,7 @@ def test_all_that_arrives_is_the_inflow(full):
 def test_volumes_and_past_inflows_go_on_from_stage_to_stage(full):
     plants, lags = full.rows("hydros", "hydro_id"), full.tables["inflow_lags"].to_pylist()
     for scenario, number, _stage in full.moments():
-        for plant in full.system.hydros:
+        for plant in full.system.of(Hydro):
             first = plants[scenario, number, 0, plant.id]["storage_initial_hm3"]
             before = plant.initial_hm3
             if number:
@@ -193,20 +201,20 @@ def test_what_is_random_is_what_was_drawn(full):
     }
     for (scenario, t, _, plant), row in full.rows("hydros", "hydro_id").items():
         inflow = 0.0  # of all plants whose water arrives at this one first
-        for place, other in enumerate(system.hydros):
+        for place, other in enumerate(system.of(Hydro)):
             if full.arrival(other.id, t) == plant:
                 model = other.inflow
                 inflow += model.base_m3s[t] + model.scale_m3s[t] * drawn[scenario, t][place]
                 inflow += model.coefficients[t][0] * lags[scenario, t] if other.id == 0 else 0.0
         assert row["incremental_inflow_m3s"] == pytest.approx(inflow, abs=1e-6)
     for (scenario, t, k, bus), row in full.rows("buses", "bus_id").items():
-        model = system.buses[bus]
-        eta = drawn[scenario, t][len(system.hydros)] if bus == 1 else 0.0  # the load of bus 0 is certain
+        model = system.of(Bus)[bus]
+        eta = drawn[scenario, t][len(system.of(Hydro))] if bus == 1 else 0.0  # the load of bus 0 is certain
         load = max(model.load_mean_mw[t] + model.load_std_mw[t] * eta, 0.0) * model.load_factors[t][k]
         assert row["load_mw"] == pytest.approx(load, abs=1e-9)
     for (scenario, t, k, source), row in full.rows("non_controllables", "non_controllable_id").items():
-        model = next(one for one in system.sources if one.id == source)
-        eta = drawn[scenario, t][len(system.hydros) + 1] if source == 0 else 0.0
+        model = next(one for one in system.of(NonControllableSource) if one.id == source)
+        eta = drawn[scenario, t][len(system.of(Hydro)) + 1] if source == 0 else 0.0
         share = min(max(model.mean[t] + model.std[t] * eta, 0.0), 1.0)
         available = model.max_generation_mw[t] * share * model.factors[t][k]
         assert row["available_mw"] == pytest.approx(available, abs=1e-9)
@@ -219,29 +227,29 @@ def component_costs(full, scenario, number, stage, rows):
     hours = [block.hours for block in stage.blocks]
     for k, h in enumerate(hours):
         at = (scenario, number, k)
-        for plant in system.thermals:
+        for plant in system.of(Thermal):
             power = rows["thermals"][*at, plant.id]["generation_mw"]
             cost["thermal_cost"] += h * power * plant.cost_per_mwh[number][k]
-        for contract in system.contracts:
+        for contract in system.of(Contract):
             power = abs(rows["contracts"][*at, contract.id]["power_mw"])
             cost["contract_cost"] += h * power * contract.price_per_mwh[number]
-        for line in system.lines:
+        for line in system.of(Line):
             row = rows["exchanges"][*at, line.id]
             sent = row["direct_flow_mw"] + row["reverse_flow_mw"]
             cost["exchange_cost"] += h * sent * line.exchange_cost_per_mwh[number]
-        for bus in system.buses:
+        for bus in system.of(Bus):
             row = rows["buses"][*at, bus.id]
             cost["excess_cost"] += h * row["excess_mw"] * bus.excess_cost_per_mwh[number]
             left = row["deficit_mw"]
             for segment in bus.deficit:  # the cheaper first
                 cost["deficit_cost"] += h * min(left, segment.depth_mw) * segment.cost_per_mwh
                 left -= min(left, segment.depth_mw)
-        for source in system.sources:
+        for source in system.of(NonControllableSource):
             row = rows["non_controllables"][*at, source.id]
             price = source.curtailment_cost_per_mwh[number]
             cost["curtailment_cost"] += h * row["curtailment_mw"] * price
             cost["constant"] += h * row["available_mw"] * price
-        for plant in system.hydros:
+        for plant in system.of(Hydro):
             row, prices = rows["hydros"][*at, plant.id], plant.penalties
             volumes = stage.chronological or k == len(hours) - 1
             for component, column, price, factor in (
@@ -281,7 +289,7 @@ def component_costs(full, scenario, number, stage, rows):
                 ),
             ):
                 cost[component] += (row[column] or 0.0) * price[number] * factor
-        for constraint in system.constraints:
+        for constraint in system.of(GenericConstraint):
             row = rows["violations/generic"].get((*at, constraint.id))
             if row is not None:
                 cost["generic_violation_cost"] += h * abs(row["slack_value"]) * constraint.slack_cost
@@ -380,7 +388,7 @@ def test_energies_are_powers_times_hours(full):
 def test_slacks_are_what_is_missing(full):
     """Where something costs when it is missed, no more is given as missing than is."""
     for (_, t, _, plant), row in full.rows("hydros", "hydro_id").items():
-        limits = next(hydro for hydro in full.system.hydros if hydro.id == plant)
+        limits = next(hydro for hydro in full.system.of(Hydro) if hydro.id == plant)
         if limits.phases[t] != "operating":
             continue
         least = max(limits.min_outflow_m3s[t] - row["outflow_m3s"], 0.0)
@@ -394,7 +402,7 @@ def test_slacks_are_what_is_missing(full):
 
 
 def test_lines_lose_what_does_not_arrive(full):
-    (line,) = full.system.lines
+    (line,) = full.system.of(Line)
     assert 0 < line.efficiency < 1
     for row in full.tables["exchanges"].to_pylist():
         sent = row["direct_flow_mw"] + row["reverse_flow_mw"]
@@ -425,7 +433,7 @@ def test_codes_tell_states_and_binding_volumes(full):
     plants = full.rows("hydros", "hydro_id")
     assert {row["operative_state_code"] for (*_, plant), row in plants.items() if plant == 7} == {0}
     for (_, t, _, plant), row in plants.items():
-        limits = next(hydro for hydro in full.system.hydros if hydro.id == plant)
+        limits = next(hydro for hydro in full.system.of(Hydro) if hydro.id == plant)
         low = row["storage_final_hm3"] <= limits.min_storage_hm3[t] + 1e-6
         high = row["storage_final_hm3"] >= limits.max_storage_hm3[t] - 1e-6
         assert row["storage_binding_code"] == (low + 2 * high if limits.phases[t] != "absent" else 0)
@@ -434,12 +442,12 @@ def test_codes_tell_states_and_binding_volumes(full):
     assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t == 0} == {0}  # enters later
     assert {row["operative_state_code"] for (_, t, *_), row in lines.items() if t > 0} <= {2, 3}
     for (_, t, k, plant), row in full.rows("thermals", "thermal_id").items():
-        full_power = row["generation_mw"] >= full.system.thermals[plant].max_mw[t][k] - 1e-4
+        full_power = row["generation_mw"] >= full.system.of(Thermal)[plant].max_mw[t][k] - 1e-4
         assert row["operative_state_code"] == (3 if full_power else 2)
 
 
 def test_power_of_planes_is_below_the_lowest(full):
-    planes = next(hydro for hydro in full.system.hydros if hydro.id == 11).planes
+    planes = next(hydro for hydro in full.system.of(Hydro) if hydro.id == 11).planes
     tight = 0
     for (_, t, _, plant), row in full.rows("hydros", "hydro_id").items():
         assert (row["productivity_mw_per_m3s"] is None) == (plant == 11 and t > 0)

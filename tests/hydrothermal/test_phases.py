@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+from cobre.elements.hydro.data import Hydro
 from cobre.sddp import simulate
 from cobre.study import Study
 from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal
@@ -235,7 +236,7 @@ def test_tables_of_plants_that_come_and_are_filled_balance(tmp_path):
     case = {"stages": 3, "hydros": plants, "thermals": FUEL, "initial": {0: 5.0, 2: 5.0}, "filling": filling}
     simulated = Simulated(small_case(tmp_path, **case), 8)
     rows = simulated.rows("hydros", "hydro_id")
-    phases = {plant: simulated.system.hydros[plant].phases for plant in range(3)}
+    phases = {plant: simulated.system.of(Hydro)[plant].phases for plant in range(3)}
     assert phases[1] == ("absent", "filling", "operating")
     for (_scenario, stage, _block, plant), row in rows.items():
         gained = (row["storage_final_hm3"] - row["storage_initial_hm3"]) / VOLUME

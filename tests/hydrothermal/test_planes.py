@@ -3,6 +3,7 @@
 import pytest
 
 from cobre.case import load
+from cobre.elements.hydro.data import Hydro
 from cobre.study import Study
 from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal, two_blocks
 from tests.hydrothermal.test_outcomes import Simulated
@@ -284,7 +285,7 @@ def test_fitted_planes_of_a_level_head_are_one_plane(tmp_path):
     """A head that nothing changes makes power proportional to the flow: 9.81 kW per metre and m³/s."""
     level = given("system/hydro_geometry.parquet", GEOMETRY | {"height_m": [350.0] * 5})
     folder = peer_case(tmp_path, "constant", "metres", [ALWAYS, level])
-    (found,) = {id(one): one for one in load(folder).system.hydros[0].planes}.values()
+    (found,) = {id(one): one for one in load(folder).system.of(Hydro)[0].planes}.values()
     assert found.mw_per_m3s_turbined == pytest.approx([0.9 * 9.81 * (350 - 300 - 2) / 1000])
     for zero in (found.constant_mw, found.mw_per_hm3, found.mw_per_m3s_spilled):
         assert zero == pytest.approx([0.0], abs=1e-12)

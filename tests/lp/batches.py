@@ -12,6 +12,7 @@ import pytest
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.lp._model import highs_of, realized
 from cobre.lp._solver import SolveFailure, StageSolver, States, Workers, padded
+from tests.exact import fractions, product, sizes
 
 STATES, CONTROLS, ROWS = 4, 7, 5
 COUNT = 6  # realisations
@@ -196,15 +197,15 @@ def solution_of(program, *, presolve="choose", tolerance=1e-7):
 def hard(seed, count=4):
     """A programme whose numbers differ by ten powers of ten and more, with two rows that hardly differ."""
     rng = np.random.default_rng(seed)
-    rows, columns, spread = rng.integers(8, 24), rng.integers(10, 35), rng.uniform(5, 8)
+    rows, columns, spread = rng.integers(8, 24), rng.integers(10, 35), rng.integers(17, 27)
     shape = rows, columns
-    matrix = rng.normal(size=shape) * 10.0 ** rng.uniform(-spread, spread, shape) * (rng.random(shape) < 0.5)
+    matrix = fractions(rng, -2, 2, shape) * sizes(rng, -spread, spread, shape) * (rng.random(shape) < 0.5)
     matrix[0] = matrix[1] * (1 + 1e-9)
     matrix[0, 2] += 1e-5
-    solutions = rng.random((count, columns)) * 10.0 ** rng.uniform(-3, 3, columns)
+    solutions = fractions(rng, 0, 1, (count, columns)) * sizes(rng, -10, 10, columns)
     solutions *= rng.random((count, columns)) < 0.7
-    rhs = solutions @ matrix.T
-    costs = np.abs(rng.normal(size=columns)) * 10.0 ** rng.uniform(-2, 2, columns)
+    rhs = product(solutions, matrix.T)
+    costs = fractions(rng, 0, 2, columns) * sizes(rng, -7, 7, columns)
     equal = rng.random(rows) < 0.5
     noise = {"rhs": {}, "row_lower": {}}
     for i in range(rows):

@@ -5,6 +5,7 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.lp._scaling import scales_of
+from tests.exact import sizes
 from tests.lp.batches import COUNT, INCOMING, OUTGOING, STATES, Tried, cuts_for, oracle, programme, units
 
 
@@ -42,7 +43,7 @@ def in_units(program, noise, *, column, row, cost):
 def odd_units(kind, program, seed=0):
     rng = np.random.default_rng(seed)
     rows, columns = program.rows, program.columns
-    sizes = {
+    factors = {
         "tiny": (1e-6, 1.0, 1e-6),
         "huge": (1e8, 1.0, 1e8),
         "tiny rows, huge costs": (1.0, 1e-6, 1e8),
@@ -50,11 +51,11 @@ def odd_units(kind, program, seed=0):
     }
     if kind == "mixed":
         return {
-            "column": 10.0 ** rng.uniform(-6, 8, columns),
-            "row": 10.0 ** rng.uniform(-6, 8, rows),
+            "column": sizes(rng, -20, 27, columns),
+            "row": sizes(rng, -20, 27, rows),
             "cost": 1e-3,
         }
-    column, row, cost = sizes[kind]
+    column, row, cost = factors[kind]
     return {"column": np.full(columns, column), "row": np.full(rows, row), "cost": cost}
 
 

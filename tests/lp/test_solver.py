@@ -7,7 +7,7 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise
 from cobre.lp._model import realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, Workers, heights, padded
+from cobre.lp._solver import SolveFailure, StageSolver, States, Workers, cut_heights, padded
 from tests.lp.batches import COUNT, STATES, Tried, cuts_for, hard, oracle, programme, solution_of, units
 
 THREADS = (1, 2, 4)
@@ -177,16 +177,16 @@ def test_evaluating_cuts_does_not_depend_on_how_many_there_are():
     """States beyond the vector registers, any place, any company."""
     rng = np.random.default_rng(0)
     cuts, states = rng.normal(size=(37, 20)), rng.normal(size=(11, 19))
-    whole = heights(cuts, states)
+    whole = cut_heights(cuts, states)
     np.testing.assert_allclose(whole, states @ cuts[:, 1:].T + cuts[:, 0])
     for i in range(37):
-        assert heights(cuts[[i]], states).tobytes() == whole[:, i].tobytes()
+        assert cut_heights(cuts[[i]], states).tobytes() == whole[:, i].tobytes()
 
 
 # Programmes that HiGHS does not solve at first.
 
 #: Seeds of `hard` for which the usual way fails in one realisation at least.
-HARD = (30, 44, 66, 73, 103, 142, 164, 181, 244, 285, 323)
+HARD = (12, 36, 45, 57, 102, 204, 225, 305, 346, 347, 380)
 HARD_CUTS = np.array([[5.0 * k, -1.0 * k] for k in range(1, 40)])  # on the first column
 
 
@@ -215,7 +215,7 @@ def test_what_takes_another_attempt_is_counted_and_has_the_same_bits(seed):
     assert all(each == found[0] for each in found)
 
 
-@pytest.mark.parametrize("seed", [244, 285])
+@pytest.mark.parametrize("seed", [12, 57])
 def test_what_takes_another_attempt_is_right(seed):
     """Of these two, highspy's solution is optimal, too, and does not depend on how it is found."""
     program, noise = hard(seed)

@@ -158,7 +158,7 @@ def test_maximising_names_the_same(tmp_path, monkeypatch):
     assert status_of(caught.value.saved)[0] == STATUS["infeasible"]
 
 
-@pytest.mark.parametrize("seed", [30, 244])
+@pytest.mark.parametrize("seed", [12, 102])
 def test_a_programme_that_takes_another_attempt_is_counted_and_does_no_harm(seed):
     """The bound is the mean of the programmes' values, which `tests.lp.test_solver` knows to be right."""
     program, noise = hard(seed)

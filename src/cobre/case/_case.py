@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cobre._html import card
 from cobre.case import (
     _boundary,
     _dimensions,
@@ -27,8 +26,14 @@ from cobre.case._report import Report
 from cobre.case._resolve import Resolver
 from cobre.case._series import Timeline
 from cobre.case._turbines import Turbines
+from cobre.elements import KINDS, data_class, labels
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.thermal.data import Thermal
 from cobre.errors import CaseError, Finding
-from cobre.system import Bus, Hydro, Line, System, Thermal
+from cobre.formatting import html_card
+from cobre.system import System
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,9 +63,7 @@ class Case:
 
     def _repr_html_(self) -> str:
         stages, system = self.system.stages, self.system
-        names = {"hydros": "hydros", "thermals": "thermals", "buses": "buses", "lines": "lines"}
-        names |= {"sources": "non-controllable", "pumping": "pumping stations", "contracts": "contracts"}
-        counts = {label: len(getattr(system, name)) for name, label in names.items()}
+        counts = {labels(kind).PLURAL: len(system.of(data_class(kind))) for kind in KINDS}
         facts: dict[str, object] = {
             "folder": self.folder,
             "stages": f"{len(stages)}, from {stages[0].start} to {stages[-1].end}",
@@ -68,7 +71,7 @@ class Case:
             "forward passes": self.config.training.forward_passes,
             "warnings": len(self.warnings),
         }
-        return card("Case", facts)
+        return html_card("Case", facts)
 
     @property
     def stages(self) -> int:
@@ -78,22 +81,22 @@ class Case:
     @property
     def buses(self) -> tuple[Bus, ...]:
         """All buses, by id; so are the others."""
-        return self.system.buses
+        return self.system.of(Bus)
 
     @property
     def lines(self) -> tuple[Line, ...]:
         """All lines."""
-        return self.system.lines
+        return self.system.of(Line)
 
     @property
     def hydros(self) -> tuple[Hydro, ...]:
         """All hydro plants."""
-        return self.system.hydros
+        return self.system.of(Hydro)
 
     @property
     def thermals(self) -> tuple[Thermal, ...]:
         """All thermal plants."""
-        return self.system.thermals
+        return self.system.of(Thermal)
 
     def with_settings(self, settings: Mapping[str, Any]) -> Case:
         """Return the case with other settings than its ``config.json`` has; the folder is read again.

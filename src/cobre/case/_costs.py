@@ -13,7 +13,7 @@ from cobre.case._penalties import HydroDefaults, HydroOverrides, Penalties
 from cobre.case._raw import Raw
 from cobre.case._series import Overrides, Series, Timeline, first_given
 from cobre.case._tables import Table
-from cobre.system import HydroPenalties
+from cobre.elements.hydro.data import HydroPenalties
 
 #: The fields of a hydro plant's penalties, and the names that each may have, the more particular first.
 _NAMES = {

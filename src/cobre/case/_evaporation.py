@@ -7,7 +7,7 @@ import numpy as np
 from cobre.case import _entities
 from cobre.case._series import Series, Timeline
 from cobre.case._tables import Table
-from cobre.system import Evaporation
+from cobre.elements.hydro.data import Evaporation
 
 FILE = "system/hydro_geometry.parquet"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cobre.system import Term
+from cobre.elements.generic_constraint.data import Term
 
 #: Of which kind of entity each variable is.
 KIND_OF = {

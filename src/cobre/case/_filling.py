@@ -11,7 +11,8 @@ from cobre.case._entities import Hydro
 from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
 from cobre.case._series import Overrides, Series, Timeline
-from cobre.system import HM3_PER_M3S_HOUR, Filling, Phase
+from cobre.elements.hydro.data import Filling, Phase
+from cobre.system import HM3_PER_M3S_HOUR
 
 BOUNDS = "constraints/hydro_bounds.parquet"
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cobre.case._entities import ConstantLoss, Hydro, LossFactor, PiecewiseTailrace, PolynomialTailrace
 from cobre.case._production import FittingWindow, FphaConfig
-from cobre.system import Planes
+from cobre.elements.hydro.data import Planes
 
 Floats = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from cobre.case._raw import Raw
 from cobre.case._report import Report
 from cobre.case._series import Series, Timeline
 from cobre.case._stages import Stages
+from cobre.elements.hydro.data import Inflow
 from cobre.stochastic import resolve
-from cobre.system import Inflow
 
 INITIAL = "initial_conditions.json"
 

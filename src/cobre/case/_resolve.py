@@ -9,20 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre import system as resolved
-from cobre.case import _evaporation, _expressions, _filling
+from cobre.case import _entities, _evaporation, _expressions, _filling, _penalties
 from cobre.case._bounds import Bounds
 from cobre.case._config import Config
 from cobre.case._constraints import ExchangeFactors
 from cobre.case._costs import Costs
-from cobre.case._entities import Hydro
 from cobre.case._inflows import Inflows
-from cobre.case._penalties import DeficitSegment, Penalties
+from cobre.case._penalties import Penalties
 from cobre.case._raw import Raw
 from cobre.case._scenario_files import LoadFactors, SourceFactors
 from cobre.case._series import BlockSeries, Factors, Overrides, Series, Timeline
 from cobre.case._stages import RiskAverse, Stage, Stages
 from cobre.case._tables import ABSENT
 from cobre.case._turbines import Turbines
+from cobre.elements.bus.data import Bus, DeficitSegment
+from cobre.elements.contract.data import Contract
+from cobre.elements.generic_constraint.data import GenericConstraint
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.pumping_station.data import PumpingStation
+from cobre.elements.thermal.data import Thermal
+from cobre.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +44,20 @@ class Resolver:
     timeline: Timeline
     inflows: Inflows
 
-    def system(self) -> resolved.System:
+    def system(self) -> System:
         """All of it."""
-        return resolved.System(
+        return System(
             stages=tuple(self._stage(stage) for stage in self.timeline.stages),
-            buses=self._buses(),
-            lines=self._lines(),
-            hydros=tuple(self._hydro(hydro) for hydro in self.raw.hydros),
-            thermals=self._thermals(),
-            sources=self._sources(),
-            pumping=self._pumping(),
-            contracts=self._contracts(),
-            constraints=self._constraints(),
+            elements={
+                Hydro: tuple(self._hydro(plant) for plant in self.raw.hydros),
+                Thermal: self._thermals(),
+                Line: self._lines(),
+                Bus: self._buses(),
+                PumpingStation: self._pumping(),
+                Contract: self._contracts(),
+                NonControllableSource: self._sources(),
+                GenericConstraint: self._constraints(),
+            },
             negative_inflows=self.config.modeling.inflow_non_negativity.method,
         )
 
@@ -91,7 +101,7 @@ class Resolver:
         rate = next((rate for rate in rates if rate is not None), graph.annual_discount_rate)
         return float((1 + rate) ** (-(stage.end_date - stage.start_date).days / 365.25))
 
-    def _buses(self) -> tuple[resolved.Bus, ...]:
+    def _buses(self) -> tuple[Bus, ...]:
         loads = self._overrides("scenarios/load_seasonal_stats.parquet", "bus_id")
         file = self.raw.document("scenarios/load_factors.json", LoadFactors)
         factors: Factors = {
@@ -99,7 +109,7 @@ class Resolver:
             for entry in (file.load_factors if file else ())
         }
         return tuple(
-            resolved.Bus(
+            Bus(
                 bus.id,
                 bus.name,
                 _segments(bus.deficit_segments or self.penalties.bus.deficit_segments),
@@ -111,7 +121,7 @@ class Resolver:
             for bus in self.raw.buses
         )
 
-    def _lines(self) -> tuple[resolved.Line, ...]:
+    def _lines(self) -> tuple[Line, ...]:
         file = self.raw.document("constraints/exchange_factors.json", ExchangeFactors)
         entries = file.exchange_factors if file else ()
         direct: Factors = {
@@ -126,7 +136,7 @@ class Resolver:
         for line in self.raw.lines:
             own = self._bounds.in_service("lines", line)
             result.append(
-                resolved.Line(
+                Line(
                     line.id,
                     line.name,
                     line.source_bus_id,
@@ -143,13 +153,13 @@ class Resolver:
         own = self.timeline.factors(entity, factors)
         return tuple(value * blocks for value, blocks in zip(capacity, own, strict=True))
 
-    def _thermals(self) -> tuple[resolved.Thermal, ...]:
+    def _thermals(self) -> tuple[Thermal, ...]:
         result = []
         for plant in self.raw.thermals:
             own = self._bounds.by_block("thermals", plant)
             here = self.timeline.in_service(plant)
             result.append(
-                resolved.Thermal(
+                Thermal(
                     plant.id,
                     plant.name,
                     plant.bus_id,
@@ -160,7 +170,7 @@ class Resolver:
             )
         return tuple(result)
 
-    def _sources(self) -> tuple[resolved.Source, ...]:
+    def _sources(self) -> tuple[NonControllableSource, ...]:
         statistics = self._overrides("scenarios/non_controllable_stats.parquet", "ncs_id")
         file = self.raw.document("scenarios/non_controllable_factors.json", SourceFactors)
         factors: Factors = {
@@ -168,7 +178,7 @@ class Resolver:
             for entry in (file.non_controllable_factors if file else ())
         }
         return tuple(
-            resolved.Source(
+            NonControllableSource(
                 source.id,
                 source.name,
                 source.bus_id,
@@ -181,12 +191,12 @@ class Resolver:
             for source in self.raw.sources
         )
 
-    def _pumping(self) -> tuple[resolved.Pumping, ...]:
+    def _pumping(self) -> tuple[PumpingStation, ...]:
         result = []
         for station in self.raw.stations:
             own = self._bounds.in_service("stations", station)
             result.append(
-                resolved.Pumping(
+                PumpingStation(
                     station.id,
                     station.name,
                     station.bus_id,
@@ -199,25 +209,25 @@ class Resolver:
             )
         return tuple(result)
 
-    def _contracts(self) -> tuple[resolved.Contract, ...]:
+    def _contracts(self) -> tuple[Contract, ...]:
         result = []
         for contract in self.raw.contracts:
             own = self._bounds.in_service("contracts", contract)
             prices = self._bounds.of("contracts", contract)["price_per_mwh"]
             imports = contract.type == "import"
             result.append(
-                resolved.Contract(
+                Contract(
                     contract.id, contract.name, contract.bus_id, imports, own["min_mw"], own["max_mw"], prices
                 )
             )
         return tuple(result)
 
-    def _hydro(self, hydro: Hydro) -> resolved.Hydro:
+    def _hydro(self, hydro: _entities.Hydro) -> Hydro:
         own = self._bounds.of("hydros", hydro)
         given = self.raw.initial
         volumes = [*given.storage, *given.filling_storage] if given else []
         initial = [entry.value_hm3 for entry in volumes if entry.hydro_id == hydro.id]
-        return resolved.Hydro(
+        return Hydro(
             id=hydro.id,
             name=hydro.name,
             bus=hydro.bus_id,
@@ -243,7 +253,7 @@ class Resolver:
             filling=_filling.resolve(hydro, own, self.timeline),
         )
 
-    def _constraints(self) -> tuple[resolved.GenericConstraint, ...]:
+    def _constraints(self) -> tuple[GenericConstraint, ...]:
         table = self.raw.table("constraints/generic_constraint_bounds.parquet")
         places = {stage: place for place, stage in enumerate(self.timeline.ids)}
         result = []
@@ -257,9 +267,7 @@ class Resolver:
             cost = constraint.slack.penalty if constraint.slack.enabled else None
             terms = _expressions.parse(constraint.expression)
             result.append(
-                resolved.GenericConstraint(
-                    constraint.id, constraint.name, terms, constraint.sense, bounds, cost
-                )
+                GenericConstraint(constraint.id, constraint.name, terms, constraint.sense, bounds, cost)
             )
         return tuple(result)
 
@@ -269,8 +277,7 @@ def _while_in_service(values: BlockSeries, here: NDArray[np.bool_]) -> BlockSeri
     return tuple(blocks * serves for blocks, serves in zip(values, here, strict=True))
 
 
-def _segments(segments: list[DeficitSegment]) -> tuple[resolved.DeficitSegment, ...]:
+def _segments(segments: list[_penalties.DeficitSegment]) -> tuple[DeficitSegment, ...]:
     return tuple(
-        resolved.DeficitSegment(np.inf if one.depth_mw is None else one.depth_mw, one.cost)
-        for one in segments
+        DeficitSegment(np.inf if one.depth_mw is None else one.depth_mw, one.cost) for one in segments
     )

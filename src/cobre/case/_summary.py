@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from cobre.case._case import Case
 from cobre.case._config import StoppingRule
-from cobre.system import Hydro, Stage, System
+from cobre.elements import KINDS, data_class, labels
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.thermal.data import Thermal
+from cobre.system import Stage, System
 
 Floats = NDArray[np.float64]
 
@@ -145,7 +151,7 @@ def summary(case: Case) -> CaseSummary:
         counts=_counts(system),
         blocks=_range([len(stage.blocks) for stage in stages]),
         openings=_range([stage.openings for stage in stages]),
-        lags=max((len(row) for hydro in system.hydros for row in hydro.inflow.coefficients), default=0),
+        lags=max((len(row) for hydro in system.of(Hydro) for row in hydro.inflow.coefficients), default=0),
         random={kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
         given_openings=case.scenarios.openings is not None,
         annual_discount_percent=_discount(stages),
@@ -162,8 +168,8 @@ def summary(case: Case) -> CaseSummary:
 
 
 def _counts(system: System) -> dict[str, int]:
-    kinds = ("stages", "buses", "lines", "hydros", "thermals", "sources", "pumping", "contracts")
-    return {kind: len(getattr(system, kind)) for kind in (*kinds, "constraints")}
+    elements = {labels(kind).KEY: len(system.of(data_class(kind))) for kind in KINDS}
+    return {"stages": len(system.stages), **elements}
 
 
 def _range(numbers: list[int]) -> tuple[int, int]:
@@ -213,19 +219,19 @@ def _weights(system: System) -> Floats:
 
 def _buses(system: System) -> Iterator[BusSummary]:
     weights = _weights(system)
-    for bus in system.buses:
+    for bus in system.of(Bus):
         blocks = [mean * factors for mean, factors in zip(bus.load_mean_mw, bus.load_factors, strict=True)]
         mean = _block_mean(system, blocks)
-        lines = [line.direct_mw for line in system.lines if line.target_bus == bus.id]
-        lines += [line.reverse_mw for line in system.lines if line.source_bus == bus.id]
-        sources = [source for source in system.sources if source.bus == bus.id]
+        lines = [line.direct_mw for line in system.of(Line) if line.target_bus == bus.id]
+        lines += [line.reverse_mw for line in system.of(Line) if line.source_bus == bus.id]
+        sources = [source for source in system.of(NonControllableSource) if source.bus == bus.id]
         yield BusSummary(
             id=bus.id,
             name=bus.name,
             load_mw=float(weights @ mean),
             peak_mw=max(float(row.max()) for row in blocks),
-            hydro_mw=sum(_capacity(hydro) for hydro in system.hydros if hydro.bus == bus.id),
-            thermal_mw=sum(_largest(plant.max_mw) for plant in system.thermals if plant.bus == bus.id),
+            hydro_mw=sum(_capacity(hydro) for hydro in system.of(Hydro) if hydro.bus == bus.id),
+            thermal_mw=sum(_largest(plant.max_mw) for plant in system.of(Thermal) if plant.bus == bus.id),
             source_mw=sum(float(weights @ (source.max_generation_mw * source.mean)) for source in sources),
             line_mw=sum(map(_largest, lines)),
         )
@@ -249,7 +255,7 @@ def _capacity(hydro: Hydro) -> float:
 def _hydros(system: System) -> Iterator[HydroSummary]:
     weights = _weights(system)
     below = _productivities(system)
-    for hydro in system.hydros:
+    for hydro in system.of(Hydro):
         useful = float((hydro.max_storage_hm3 - hydro.min_storage_hm3).max())
         least = float(hydro.min_storage_hm3[0])
         inflow = float(weights @ mean_inflow(hydro))
@@ -279,7 +285,7 @@ def mean_inflow(hydro: Hydro) -> Floats:
 
 def _productivities(system: System) -> dict[int, float]:
     """What a flow of 1 m³/s gives on its way down, in a plant and in all below, in MW."""
-    plants = {hydro.id: hydro for hydro in system.hydros}
+    plants = {hydro.id: hydro for hydro in system.of(Hydro)}
     own = {number: _productivity(hydro) for number, hydro in plants.items()}
 
     def below(number: int | None) -> float:

@@ -17,7 +17,7 @@ from cobre.case._raw import FILE_OF, Raw
 from cobre.case._report import Report
 from cobre.case._series import Series, Timeline
 from cobre.case._tables import ABSENT
-from cobre.system import Planes
+from cobre.elements.hydro.data import Planes
 
 MODELS = "system/hydro_production_models.json"
 PLANES = "system/fpha_hyperplanes.parquet"

@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from cobre import __version__
-from cobre._words import count
 from cobre.cli import _console, _outcome
 from cobre.cli._ending import exit_code_of, launched_here
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.thermal.data import Thermal
+from cobre.formatting import count
 
 if TYPE_CHECKING:
     from cobre.case import Case
@@ -73,11 +78,11 @@ class Human(Teller):
         system = case.system
         counts = {
             "stage": len(system.stages),
-            "bus": len(system.buses),
-            "line": len(system.lines),
-            "hydro": len(system.hydros),
-            "thermal": len(system.thermals),
-            "source": len(system.sources),
+            "bus": len(system.of(Bus)),
+            "line": len(system.of(Line)),
+            "hydro": len(system.of(Hydro)),
+            "thermal": len(system.of(Thermal)),
+            "source": len(system.of(NonControllableSource)),
         }
         words = ", ".join(count(number, name) for name, number in counts.items() if number)
         typer.echo(f"{case.folder}: {words}", err=True)
@@ -86,7 +91,7 @@ class Human(Teller):
     @contextmanager
     def listening(self) -> Iterator[Sequence[Listener]]:
         """Show the run."""
-        from cobre.sddp import LiveTable  # noqa: PLC0415  it takes half a second
+        from cobre.progress import LiveTable  # noqa: PLC0415  it takes half a second
 
         with LiveTable(_console.stderr(self._color, watched=self._watched)) as table:
             yield (table,)
@@ -124,7 +129,7 @@ class Json(Teller):
         )
 
     def _write_event(self, event: Event) -> None:
-        from cobre.sddp.events import to_dict  # noqa: PLC0415
+        from cobre.sddp import to_dict  # noqa: PLC0415
 
         self._write(to_dict(event))
 
@@ -145,7 +150,8 @@ def show_warnings(warnings: Sequence[Finding]) -> None:
 
 
 def _warn(event: Event) -> None:
-    from cobre.sddp import GuardTripped, guard_words  # noqa: PLC0415
+    from cobre.progress import describe_guard  # noqa: PLC0415
+    from cobre.sddp import GuardTripped  # noqa: PLC0415
 
     if isinstance(event, GuardTripped):
-        typer.echo(f"warning: {guard_words(event)}", err=True)
+        typer.echo(f"warning: {describe_guard(event)}", err=True)

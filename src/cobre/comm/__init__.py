@@ -38,7 +38,7 @@ from cobre.errors import (
 )
 
 if TYPE_CHECKING:
-    from cobre.comm._launch import run_ranks
+    from cobre.comm.launch import run_ranks
 
 __all__ = [
     "AllocationFailed",
@@ -84,7 +84,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import the launcher when it is asked for: every rank imports this module, and few start others."""
     if name == "run_ranks":
-        from cobre.comm._launch import run_ranks  # noqa: PLC0415
+        from cobre.comm.launch import run_ranks  # noqa: PLC0415
 
         return run_ranks
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,9 +8,11 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from cobre.elements.bus.data import Bus
+from cobre.elements.generic_constraint.data import GenericConstraint, Term
+from cobre.elements.pumping_station.data import PumpingStation
 from cobre.hydrothermal._frame import Frame
 from cobre.hydrothermal._water import power_of
-from cobre.system import GenericConstraint, Term
 
 #: The kinds of columns that a variable is the sum of, and what each counts for.
 _BY_BLOCK = {
@@ -90,9 +92,9 @@ def _names_of(frame: Frame, term: Term, k: int) -> Iterator[tuple[str, float]]:
         for kind, factor in _BY_BLOCK[term.variable].items():
             yield f"{kind}:{entity}:{k}", factor
     elif term.variable == "pumping_power":
-        yield f"pumped:{entity}:{k}", _entity(frame.system.pumping, entity).mw_per_m3s
+        yield f"pumped:{entity}:{k}", _entity(frame.system.of(PumpingStation), entity).mw_per_m3s
     elif term.variable == "bus_deficit":
-        for s in range(len(_entity(frame.system.buses, entity).deficit)):
+        for s in range(len(_entity(frame.system.of(Bus), entity).deficit)):
             yield f"deficit:{entity}:{s}:{k}", 1.0
     elif term.variable == "non_controllable_curtailment":
         yield _curtailed(frame, entity, k), 1.0

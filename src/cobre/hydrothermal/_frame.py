@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cobre.elements.hydro.data import Hydro, Phase, arrival
 from cobre.hydrothermal._rows import Rows
 from cobre.lp import Floats
-from cobre.system import Hydro, Phase, Stage, System
+from cobre.system import Stage, System
 
 
 class Affine(NamedTuple):
@@ -47,7 +48,7 @@ class Frame:
         self.system, self.number, self.orders = system, number, orders
         self.stage: Stage = system.stages[number]
         self.hours, self.hm3 = self.stage.hours, self.stage.hm3_per_m3s
-        self.hydros = {hydro.id: hydro for hydro in system.hydros}
+        self.hydros = {hydro.id: hydro for hydro in system.of(Hydro)}
         self.rows = Rows()
         self.incoming: dict[str, int] = {}
         self.outgoing: dict[str, int] = {}
@@ -64,16 +65,16 @@ class Frame:
 
     def arrival(self, hydro: int | None) -> int | None:
         """Where water that runs to a plant arrives in this stage."""
-        return self.system.arrival(hydro, self.number)
+        return arrival(self.hydros, hydro, self.number)
 
     @cached_property
     def tributaries(self) -> dict[int, list[Hydro]]:
         """By hydro, those whose inflow arrives there: its own, and absent ones above."""
         found: dict[int, list[Hydro]] = defaultdict(list)
-        for hydro in self.system.hydros:
-            arrival = self.arrival(hydro.id)
-            if arrival is not None:
-                found[arrival].append(hydro)
+        for hydro in self.system.of(Hydro):
+            lowest = self.arrival(hydro.id)
+            if lowest is not None:
+                found[lowest].append(hydro)
         return found
 
     def move(self, column: int, k: int, source: int, target: int | None) -> None:

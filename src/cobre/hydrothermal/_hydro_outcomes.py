@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.pumping_station.data import PumpingStation
 from cobre.hydrothermal._frame import Frame
 from cobre.hydrothermal._power_outcomes import AT_LIMIT, ids_of, operative_state, series
 from cobre.hydrothermal._solved import Cube, Solved
@@ -15,7 +17,7 @@ from cobre.system import System
 
 def hydros(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     """The columns of ``hydros``."""
-    ids, frame = ids_of(system.hydros), Frame(system, stage, {})  # who is there, and where water goes
+    ids, frame = ids_of(system.of(Hydro)), Frame(system, stage, {})  # who is there, and where water goes
     turbined, spilled = solved.values("turbined", ids), solved.values("spilled", ids)
     outflow = turbined + spilled
     natural = _natural_inflow(frame, solved, ids)
@@ -59,9 +61,9 @@ def _natural_inflow(frame: Frame, solved: Solved, ids: tuple[int, ...]) -> Cube:
     """The inflow of each plant and of absent ones above it, of right-hand sides and columns."""
     volume = frame.hm3[0] if frame.stage.chronological else float(np.sum(frame.hm3))
     balance = solved.rhs("balance:storage", ids, "period")[:, :, :1]
-    inflow = balance / volume + series(frame.system.hydros, "withdrawal_m3s", frame.number)
+    inflow = balance / volume + series(frame.system.of(Hydro), "withdrawal_m3s", frame.number)
     columns = solved.values("inflow", ids, "stage")
-    for i, hydro in enumerate(frame.system.hydros):
+    for i, hydro in enumerate(frame.system.of(Hydro)):
         if frame.phase(hydro.id) == "absent":
             inflow[:, i] = 0.0
         for other in frame.tributaries[hydro.id]:
@@ -71,12 +73,15 @@ def _natural_inflow(frame: Frame, solved: Solved, ids: tuple[int, ...]) -> Cube:
 
 def _arriving(frame: Frame, solved: Solved, outflow: Cube) -> Cube:
     """What each plant gets from others."""
-    system, ids = frame.system, ids_of(frame.system.hydros)
+    system, ids = frame.system, ids_of(frame.system.of(Hydro))
     arriving = np.zeros_like(outflow)
-    diverted, pumped = solved.values("diverted", ids), solved.values("pumped", ids_of(system.pumping))
-    ways = [(hydro.downstream, outflow[:, i]) for i, hydro in enumerate(system.hydros)]
-    ways += [(hydro.diversion, diverted[:, i]) for i, hydro in enumerate(system.hydros)]
-    ways += [(station.target_hydro, pumped[:, i]) for i, station in enumerate(system.pumping)]
+    diverted, pumped = (
+        solved.values("diverted", ids),
+        solved.values("pumped", ids_of(system.of(PumpingStation))),
+    )
+    ways = [(hydro.downstream, outflow[:, i]) for i, hydro in enumerate(system.of(Hydro))]
+    ways += [(hydro.diversion, diverted[:, i]) for i, hydro in enumerate(system.of(Hydro))]
+    ways += [(station.target_hydro, pumped[:, i]) for i, station in enumerate(system.of(PumpingStation))]
     for target, flow in ways:
         to = frame.arrival(target)
         if to is not None:
@@ -87,7 +92,7 @@ def _arriving(frame: Frame, solved: Solved, outflow: Cube) -> Cube:
 def _diverted(frame: Frame, solved: Solved, ids: tuple[int, ...]) -> dict[str, Cube]:
     out = solved.values("diverted", ids)
     into = np.full_like(out, np.nan)
-    for i, hydro in enumerate(frame.system.hydros):
+    for i, hydro in enumerate(frame.system.of(Hydro)):
         to = frame.arrival(hydro.diversion)
         if to is not None:
             place = ids.index(to)
@@ -104,16 +109,16 @@ def _where_there(kind: str, solved: Solved, ids: tuple[int, ...], by: str) -> Cu
 
 def _generation(system: System, stage: int, solved: Solved, turbined: Cube) -> Cube:
     """Of a column of its own where production is a function of planes; else that of the turbined flow."""
-    ids = ids_of(system.hydros)
+    ids = ids_of(system.of(Hydro))
     planes = solved.places.columns("generation", ids, "block") >= 0
-    constant = turbined * series(system.hydros, "mw_per_m3s", stage)
+    constant = turbined * series(system.of(Hydro), "mw_per_m3s", stage)
     power = solved.values("generation", ids) - solved.values("negative_generation", ids)
     return np.where(planes, power, constant)
 
 
 def _productivity(system: System, stage: int, solved: Solved) -> Cube:
-    planes = solved.places.columns("generation", ids_of(system.hydros), "block") >= 0
-    return np.where(planes, np.nan, series(system.hydros, "mw_per_m3s", stage))[None]
+    planes = solved.places.columns("generation", ids_of(system.of(Hydro)), "block") >= 0
+    return np.where(planes, np.nan, series(system.of(Hydro), "mw_per_m3s", stage))[None]
 
 
 def _volumes(solved: Solved, ids: tuple[int, ...]) -> tuple[Cube, Cube]:
@@ -130,12 +135,12 @@ def _missing_of_filling(solved: Solved, ids: tuple[int, ...]) -> Cube:
 
 def _turbines(frame: Frame) -> Floats:
     """The most that can be turbined; 0 where a plant is absent or its reservoir is filled."""
-    operating = np.array([frame.phase(hydro.id) == "operating" for hydro in frame.system.hydros])
-    return operating[:, None] * series(frame.system.hydros, "max_turbined_m3s", frame.number)
+    operating = np.array([frame.phase(hydro.id) == "operating" for hydro in frame.system.of(Hydro)])
+    return operating[:, None] * series(frame.system.of(Hydro), "max_turbined_m3s", frame.number)
 
 
 def _binding(frame: Frame, final: Cube) -> Cube:
-    hydros = frame.system.hydros
+    hydros = frame.system.of(Hydro)
     least, most = (series(hydros, f"{side}_storage_hm3", frame.number) for side in ("min", "max"))
     close = AT_LIMIT * np.maximum(most, 1.0)
     binding = np.where(final <= least + close, 1.0, 0.0) + np.where(final >= most - close, 2.0, 0.0)

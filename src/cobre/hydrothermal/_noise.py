@@ -7,9 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.noise import NoisePlaces, available, inflow_noise, load, noise_places
+from cobre.elements.non_controllable_source.data import NonControllableSource
 from cobre.hydrothermal._frame import Affine, Frame
 from cobre.lp import Floats, Noise, Place
-from cobre.stochastic import NoisePlaces, available, inflow_noise, load, noise_places
 from cobre.system import System
 
 
@@ -42,10 +45,10 @@ class RandomPlaces(NamedTuple):
         who, system = noise_places(built.system), built.system
         return RandomPlaces(
             who,
-            tuple(built.inflows[system.hydros[i].id] for i in who.hydros),
-            tuple(built.loads[system.buses[i].id] for i in who.buses),
-            tuple(built.availabilities[system.sources[i].id] for i in who.sources),
-            tuple(built.available[system.sources[i].id] for i in who.sources),
+            tuple(built.inflows[system.of(Hydro)[i].id] for i in who.hydros),
+            tuple(built.loads[system.of(Bus)[i].id] for i in who.buses),
+            tuple(built.availabilities[system.of(NonControllableSource)[i].id] for i in who.sources),
+            tuple(built.available[system.of(NonControllableSource)[i].id] for i in who.sources),
         )
 
     def values(self, numbers: Numbers) -> dict[Place, Floats]:
@@ -90,14 +93,14 @@ def numbers_of(system: System, stage: int, eta: Floats) -> Numbers:
     columns = iter(eta.T)
     inflows = np.empty((len(eta), len(who.hydros)))
     for place, (i, own) in enumerate(zip(who.hydros, columns, strict=False)):
-        inflow = system.hydros[i].inflow
+        inflow = system.of(Hydro)[i].inflow
         lags = inflow.past_m3s if stage == 0 and len(inflow.coefficients[0]) else None
         added = inflow_noise(inflow, stage, own, system.negative_inflows, lags)
         inflows[:, place] = inflow.base_m3s[stage] + added
     return Numbers(
         inflows,
-        tuple(load(system.buses[i], stage, next(columns)) for i in who.buses),
-        tuple(available(system.sources[i], stage, next(columns)) for i in who.sources),
+        tuple(load(system.of(Bus)[i], stage, next(columns)) for i in who.buses),
+        tuple(available(system.of(NonControllableSource)[i], stage, next(columns)) for i in who.sources),
     )
 
 

@@ -12,6 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from cobre.elements.bus.data import Bus
+from cobre.elements.contract.data import Contract
+from cobre.elements.generic_constraint.data import GenericConstraint
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.pumping_station.data import PumpingStation
+from cobre.elements.thermal.data import Thermal
 from cobre.hydrothermal._cost_parts import CostParts
 from cobre.hydrothermal._hydro_outcomes import hydros
 from cobre.hydrothermal._power_outcomes import (
@@ -65,18 +73,18 @@ class Outcomes:
     def names(self) -> tuple[str, ...]:
         """The tables that there are for this system."""
         system = self._system
-        lags = any(len(lags) for hydro in system.hydros for lags in hydro.inflow.coefficients)
+        lags = any(len(lags) for hydro in system.of(Hydro) for lags in hydro.inflow.coefficients)
         there = {
             "costs": True,
-            "hydros": system.hydros,
-            "thermals": system.thermals,
-            "exchanges": system.lines,
-            "buses": system.buses,
-            "pumping_stations": system.pumping,
-            "contracts": system.contracts,
-            "non_controllables": system.sources,
+            "hydros": system.of(Hydro),
+            "thermals": system.of(Thermal),
+            "exchanges": system.of(Line),
+            "buses": system.of(Bus),
+            "pumping_stations": system.of(PumpingStation),
+            "contracts": system.of(Contract),
+            "non_controllables": system.of(NonControllableSource),
             "inflow_lags": lags,
-            "violations/generic": system.constraints,
+            "violations/generic": system.of(GenericConstraint),
         }
         return tuple(name for name in SIMULATION if there[name])
 
@@ -111,7 +119,7 @@ class Outcomes:
         cubes = [np.empty((solved.count, 0, 1))]
         hydros: list[int] = []
         lags: list[int] = []
-        for hydro in self._system.hydros:
+        for hydro in self._system.of(Hydro):
             order = max((len(coefficients) for coefficients in hydro.inflow.coefficients), default=0)
             numbers = tuple(range(1, order + 1))
             cubes.append(solved.values(f"past_inflow:{hydro.id}", numbers, "stage"))
@@ -127,7 +135,7 @@ class Outcomes:
         """Of all constraints that are in force, missed or not."""
         force = [
             (constraint.id, int(k), constraint.sense)
-            for constraint in self._system.constraints
+            for constraint in self._system.of(GenericConstraint)
             for k in np.flatnonzero(~np.isnan(constraint.bounds[solved.visit.node]))
         ]
         ids = tuple(dict.fromkeys(number for number, _, _ in force))

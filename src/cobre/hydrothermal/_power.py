@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from cobre.elements.bus.data import Bus
+from cobre.elements.contract.data import Contract
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.thermal.data import Thermal
 from cobre.hydrothermal._frame import Affine, Frame
 
 
 def add_generation(frame: Frame) -> None:
     """Add thermal plants, sources and contracts."""
     t = frame.number
-    for thermal in frame.system.thermals:
+    for thermal in frame.system.of(Thermal):
         name, cost = f"thermal:{thermal.id}", thermal.cost_per_mwh[t]
         for k, column in enumerate(frame.by_block(name, thermal.min_mw[t], thermal.max_mw[t], cost)):
             frame.power[thermal.bus, k][column] = 1.0
-    for source in frame.system.sources:
+    for source in frame.system.of(NonControllableSource):
         most = source.max_generation_mw[t] * min(max(source.mean[t], 0.0), 1.0) * source.factors[t]
         # What is curtailed costs; counted from nothing available, what is generated earns.
         columns = frame.by_block(f"source:{source.id}", 0.0, most, -source.curtailment_cost_per_mwh[t])
@@ -23,7 +28,7 @@ def add_generation(frame: Frame) -> None:
         frame.availabilities[source.id] = [
             Affine(column, float(source.factors[t][k])) for k, column in enumerate(columns)
         ]
-    for contract in frame.system.contracts:
+    for contract in frame.system.of(Contract):
         name, cost = f"contract:{contract.id}", contract.price_per_mwh[t]
         for k, column in enumerate(frame.by_block(name, contract.min_mw[t], contract.max_mw[t], cost)):
             frame.power[contract.bus, k][column] = 1.0 if contract.imports else -1.0
@@ -32,7 +37,7 @@ def add_generation(frame: Frame) -> None:
 def add_lines(frame: Frame) -> None:
     """Add what lines carry in both directions."""
     t = frame.number
-    for line in frame.system.lines:
+    for line in frame.system.of(Line):
         cost, arrives = line.exchange_cost_per_mwh[t], line.efficiency
         direct = frame.by_block(f"direct:{line.id}", 0.0, line.direct_mw[t], cost)
         reverse = frame.by_block(f"reverse:{line.id}", 0.0, line.reverse_mw[t], cost)
@@ -44,7 +49,7 @@ def add_lines(frame: Frame) -> None:
 def add_buses(frame: Frame) -> None:
     """Add what goes unserved or unused, and the balance of each bus: after all else that has power."""
     t = frame.number
-    for bus in frame.system.buses:
+    for bus in frame.system.of(Bus):
         for s, segment in enumerate(bus.deficit):
             columns = frame.by_block(f"deficit:{bus.id}:{s}", 0.0, segment.depth_mw, segment.cost_per_mwh)
             for k, column in enumerate(columns):

@@ -7,6 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from cobre.elements.bus.data import Bus
+from cobre.elements.contract.data import Contract
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.pumping_station.data import PumpingStation
+from cobre.elements.thermal.data import Thermal
 from cobre.hydrothermal._solved import Cube, Solved
 from cobre.lp import Floats
 from cobre.system import System
@@ -41,9 +47,9 @@ def operative_state(value: Cube, limit: Floats) -> Cube:
 
 def thermals(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     """The columns of ``thermals``."""
-    ids = ids_of(system.thermals)
+    ids = ids_of(system.of(Thermal))
     power = solved.values("thermal", ids)
-    limits = block_series(system.thermals, "max_mw", stage, power.shape[-1])
+    limits = block_series(system.of(Thermal), "max_mw", stage, power.shape[-1])
     return {
         "thermal_id": np.array(ids)[:, None],
         "generation_mw": power,
@@ -58,10 +64,10 @@ def thermals(system: System, stage: int, solved: Solved) -> dict[str, Any]:
 
 def exchanges(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     """The columns of ``exchanges``."""
-    ids, hours = ids_of(system.lines), solved.places.stage.hours
+    ids, hours = ids_of(system.of(Line)), solved.places.stage.hours
     direct, reverse = solved.values("direct", ids), solved.values("reverse", ids)
-    lost = np.array([1.0 - line.efficiency for line in system.lines])[:, None] * (direct + reverse)
-    limits = [block_series(system.lines, name, stage, len(hours)) for name in ("direct_mw", "reverse_mw")]
+    lost = np.array([1.0 - line.efficiency for line in system.of(Line)])[:, None] * (direct + reverse)
+    limits = [block_series(system.of(Line), name, stage, len(hours)) for name in ("direct_mw", "reverse_mw")]
     states = [operative_state(*pair) for pair in zip((direct, reverse), limits, strict=True)]
     return {
         "line_id": np.array(ids)[:, None],
@@ -78,10 +84,10 @@ def exchanges(system: System, stage: int, solved: Solved) -> dict[str, Any]:
 
 def buses(system: System, _stage: int, solved: Solved) -> dict[str, Any]:
     """The columns of ``buses``."""
-    ids, hours = ids_of(system.buses), solved.places.stage.hours
+    ids, hours = ids_of(system.of(Bus)), solved.places.stage.hours
     load, excess = solved.rhs("load", ids), solved.values("excess", ids)
     unserved = np.zeros_like(load)
-    for i, bus in enumerate(system.buses):
+    for i, bus in enumerate(system.of(Bus)):
         for segment in range(len(bus.deficit)):
             unserved[:, i] += solved.values(f"deficit:{bus.id}", (segment,))[:, 0]
     return {
@@ -98,9 +104,9 @@ def buses(system: System, _stage: int, solved: Solved) -> dict[str, Any]:
 
 def pumping_stations(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     """The columns of ``pumping_stations``."""
-    ids, blocks = ids_of(system.pumping), solved.places.stage
+    ids, blocks = ids_of(system.of(PumpingStation)), solved.places.stage
     flow = solved.values("pumped", ids)
-    power = flow * np.array([station.mw_per_m3s for station in system.pumping])[:, None]
+    power = flow * np.array([station.mw_per_m3s for station in system.of(PumpingStation)])[:, None]
     return {
         "pumping_station_id": np.array(ids)[:, None],
         "pumped_flow_m3s": flow,
@@ -108,31 +114,33 @@ def pumping_stations(system: System, stage: int, solved: Solved) -> dict[str, An
         "power_consumption_mw": power,
         "energy_consumption_mwh": power * blocks.hours,
         "pumping_cost": solved.costs("pumped", ids),
-        "operative_state_code": operative_state(flow, series(system.pumping, "max_m3s", stage)),
+        "operative_state_code": operative_state(flow, series(system.of(PumpingStation), "max_m3s", stage)),
     }
 
 
 def contracts(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     """The columns of ``contracts``."""
-    ids = ids_of(system.contracts)
+    ids = ids_of(system.of(Contract))
     power = solved.values("contract", ids)
-    signed = power * np.array([1.0 if contract.imports else -1.0 for contract in system.contracts])[:, None]
+    signed = (
+        power * np.array([1.0 if contract.imports else -1.0 for contract in system.of(Contract)])[:, None]
+    )
     return {
         "contract_id": np.array(ids)[:, None],
         "power_mw": signed,
         "energy_mwh": signed * solved.places.stage.hours,
-        "price_per_mwh": series(system.contracts, "price_per_mwh", stage),
+        "price_per_mwh": series(system.of(Contract), "price_per_mwh", stage),
         "total_cost": solved.costs("contract", ids),
-        "operative_state_code": operative_state(power, series(system.contracts, "max_mw", stage)),
+        "operative_state_code": operative_state(power, series(system.of(Contract), "max_mw", stage)),
     }
 
 
 def sources(system: System, stage: int, solved: Solved) -> dict[str, Any]:
     """The columns of ``non_controllables``."""
-    ids, hours = ids_of(system.sources), solved.places.stage.hours
+    ids, hours = ids_of(system.of(NonControllableSource)), solved.places.stage.hours
     power, available = solved.values("source", ids), solved.uppers("source", ids)
     curtailed = available - power
-    price = series(system.sources, "curtailment_cost_per_mwh", stage)
+    price = series(system.of(NonControllableSource), "curtailment_cost_per_mwh", stage)
     return {
         "non_controllable_id": np.array(ids)[:, None],
         "generation_mw": power,
@@ -141,5 +149,7 @@ def sources(system: System, stage: int, solved: Solved) -> dict[str, Any]:
         "curtailment_mw": curtailed,
         "curtailment_mwh": curtailed * hours,
         "curtailment_cost": curtailed * hours * price,
-        "operative_state_code": operative_state(power, series(system.sources, "max_generation_mw", stage)),
+        "operative_state_code": operative_state(
+            power, series(system.of(NonControllableSource), "max_generation_mw", stage)
+        ),
     }

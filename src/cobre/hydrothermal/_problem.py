@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cobre.elements.hydro.data import Hydro
 from cobre.hydrothermal._noise import StageNoise
 from cobre.hydrothermal._stage import stage_program
 from cobre.lp import Floats
@@ -38,15 +39,16 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
 def _orders(system: System) -> dict[int, int]:
     """By hydro, how many past inflows are states."""
     return {
-        hydro.id: max((len(lags) for lags in hydro.inflow.coefficients), default=0) for hydro in system.hydros
+        hydro.id: max((len(lags) for lags in hydro.inflow.coefficients), default=0)
+        for hydro in system.of(Hydro)
     }
 
 
 def initial_state(system: System) -> dict[str, float]:
     """Return volumes and past inflows before the first stage: all states of the problem, by name."""
     orders = _orders(system)
-    state = {f"storage:{hydro.id}": hydro.initial_hm3 for hydro in system.hydros}
-    for hydro in system.hydros:
+    state = {f"storage:{hydro.id}": hydro.initial_hm3 for hydro in system.of(Hydro)}
+    for hydro in system.of(Hydro):
         for lag in range(1, orders[hydro.id] + 1):
             known = hydro.inflow.past_m3s
             state[f"inflow:{hydro.id}:{lag}"] = known[lag - 1] if lag <= len(known) else 0.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cobre.elements.hydro.data import Filling, Hydro
 from cobre.hydrothermal._frame import Affine, Frame
 from cobre.hydrothermal._water import power_of
-from cobre.system import Filling, Hydro
 
 
 def add_kept(frame: Frame, hydro: Hydro) -> None:

@@ -7,6 +7,8 @@ small programme. Columns are called by kind, entity and block: ``turbined:3:0``.
 
 from __future__ import annotations
 
+from cobre.elements.generic_constraint.data import GenericConstraint
+from cobre.elements.hydro.data import Hydro
 from cobre.hydrothermal import _constraints, _future, _power, _reservoirs, _water
 from cobre.hydrothermal._frame import Frame
 from cobre.system import System
@@ -21,8 +23,8 @@ def stage_program(system: System, number: int, orders: dict[int, int]) -> Frame:
         orders: by hydro, how many past inflows are states.
     """
     frame = Frame(system, number, orders)
-    absent = [hydro for hydro in system.hydros if frame.phase(hydro.id) == "absent"]
-    present = [hydro for hydro in system.hydros if frame.phase(hydro.id) != "absent"]
+    absent = [hydro for hydro in system.of(Hydro) if frame.phase(hydro.id) == "absent"]
+    present = [hydro for hydro in system.of(Hydro) if frame.phase(hydro.id) != "absent"]
     for hydro in present:
         _water.add_releases(frame, hydro)
     _water.add_pumping(frame)
@@ -33,7 +35,7 @@ def stage_program(system: System, number: int, orders: dict[int, int]) -> Frame:
     _power.add_generation(frame)
     _power.add_lines(frame)
     _power.add_buses(frame)
-    for constraint in system.constraints:
+    for constraint in system.of(GenericConstraint):
         _constraints.add_constraint(frame, constraint)
     if system.future is not None and number == len(system.stages) - 1:
         _future.add_future(frame, system.future)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.pumping_station.data import PumpingStation
 from cobre.hydrothermal._frame import Frame
-from cobre.system import Hydro
 
 
 def add_releases(frame: Frame, hydro: Hydro) -> None:
@@ -78,7 +79,7 @@ def _add_limits(frame: Frame, hydro: Hydro, k: int, released: list[int]) -> None
 
 def add_pumping(frame: Frame) -> None:
     """Add what is pumped from one plant to another. From a plant that is absent nothing is."""
-    for pumping in frame.system.pumping:
+    for pumping in frame.system.of(PumpingStation):
         there = frame.phase(pumping.source_hydro) != "absent"
         low, high = (pumping.min_m3s[frame.number], pumping.max_m3s[frame.number]) if there else (0.0, 0.0)
         for k, column in enumerate(frame.by_block(f"pumped:{pumping.id}", low, high)):

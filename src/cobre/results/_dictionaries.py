@@ -10,6 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from cobre.elements.bus.data import Bus
+from cobre.elements.contract.data import Contract
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.pumping_station.data import PumpingStation
+from cobre.elements.thermal.data import Thermal
 from cobre.results._columns import TYPES, schema_of
 from cobre.results._simulation_tables import SIMULATION
 from cobre.results._training_tables import TRAINING
@@ -129,13 +136,13 @@ def states(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _by_kind(system: System) -> Iterator[tuple[str, Sequence[Any]]]:
-    yield "hydro", system.hydros
-    yield "thermal", system.thermals
-    yield "bus", system.buses
-    yield "line", system.lines
-    yield "pumping_station", system.pumping
-    yield "contract", system.contracts
-    yield "non_controllable", system.sources
+    yield "hydro", system.of(Hydro)
+    yield "thermal", system.of(Thermal)
+    yield "bus", system.of(Bus)
+    yield "line", system.of(Line)
+    yield "pumping_station", system.of(PumpingStation)
+    yield "contract", system.of(Contract)
+    yield "non_controllable", system.of(NonControllableSource)
 
 
 def _bound_rows(system: System) -> Iterator[tuple[int, int, int, int | None, int, float]]:

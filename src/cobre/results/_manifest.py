@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import cobre
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.line.data import Line
+from cobre.elements.thermal.data import Thermal
 from cobre.results._files import digests
 from cobre.results._training_log import TrainingLog
 from cobre.system import System
@@ -174,10 +178,10 @@ def metadata(run: Run) -> dict[str, Any]:
         },
         "problem_dimensions": {
             "num_stages": len(system.stages),
-            "num_hydros": len(system.hydros),
-            "num_thermals": len(system.thermals),
-            "num_buses": len(system.buses),
-            "num_lines": len(system.lines),
+            "num_hydros": len(system.of(Hydro)),
+            "num_thermals": len(system.of(Thermal)),
+            "num_buses": len(system.of(Bus)),
+            "num_lines": len(system.of(Line)),
             "num_states": len(run.states),
         },
         "performance_summary": None,

@@ -11,10 +11,13 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cobre.sddp._progress import Estimate, Remaining
-from cobre.sddp.problem import Sense
+from cobre.estimates import Estimate
+from cobre.sddp._progress import Remaining
+
+if TYPE_CHECKING:  # it would load the LP solver, which readers of events do not need
+    from cobre.sddp.problem import Sense
 
 
 @dataclass(frozen=True)

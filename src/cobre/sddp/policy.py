@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from cobre._html import card
 from cobre.errors import PolicyFileError
 from cobre.lp import HIGHS_VERSION, Floats, Ints, cut_heights
 from cobre.sddp import _archive
@@ -76,6 +75,8 @@ class Policy:
     records: Mapping[str, NodeRecord] = field(repr=False)
 
     def _repr_html_(self) -> str:
+        from cobre.formatting import html_card  # noqa: PLC0415  only notebooks display it
+
         cuts = sum(len(record.cuts) for record in self.records.values())
         active = sum(len(record.active) for record in self.records.values())
         few = ", ".join(self.states[:6]) + (", ..." if len(self.states) > 6 else "")
@@ -86,7 +87,7 @@ class Policy:
             "states": f"{len(self.states):,}: {few}",
             "cuts": f"{cuts:,}, of which {active:,} in use",
         }
-        return card("Policy", facts)
+        return html_card("Policy", facts)
 
     @property
     def nodes(self) -> tuple[str, ...]:

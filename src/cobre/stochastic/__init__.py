@@ -2,8 +2,8 @@
 
 `uniforms` gives the numbers of given coordinates, an iteration, a trajectory and a stage for instance, so any
 process can compute any of them, and all agree. `generator` makes a NumPy generator of such coordinates.
-`openings` and `out_of_sample` give the standard normal noise of stages; `inflow_noise`, `load` and
-`available` make m³/s and MW of it. `resolve` prepares a periodic autoregressive model; `estimate` fits one.
+`openings` and `out_of_sample` give the standard normal noise of stages, of which the noise modules of
+`cobre.elements` make m³/s and MW. `resolve` prepares a periodic autoregressive model; `estimate` fits one.
 """
 
 from cobre.stochastic._correlation import Correlation
@@ -13,23 +13,16 @@ from cobre.stochastic._openings import openings, out_of_sample
 from cobre.stochastic._par import Annual, Resolved, residual_ratios, resolve
 from cobre.stochastic._points import MOST_SOBOL
 from cobre.stochastic._residuals import consistent, residual_correlations, residuals
-from cobre.stochastic._transform import TRUNCATING, NoisePlaces, available, inflow_noise, load, noise_places
 
 __all__ = [
     "MOST_SOBOL",
-    "TRUNCATING",
     "Annual",
     "Correlation",
-    "NoisePlaces",
     "Resolved",
     "SeasonModel",
-    "available",
     "consistent",
     "estimate",
     "generator",
-    "inflow_noise",
-    "load",
-    "noise_places",
     "openings",
     "out_of_sample",
     "residual_correlations",

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from cobre import errors, results
-from cobre._html import card, table
 from cobre.case import Case, load
 from cobre.comm import choose, create_communicator, launched_rank
 from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem
+from cobre.formatting import html_card, html_table
 from cobre.sddp import Checkpoint, Event, Listener, Policy
 from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult
 from cobre.study._running import Runner, RunResult, Where, output_folder
@@ -69,9 +69,9 @@ class ValidationResult:
         found = [("error", finding) for finding in self.errors]
         found += [("warning", finding) for finding in self.warnings]
         if not found:
-            return card(verdict, {"errors": 0, "warnings": 0})
+            return html_card(verdict, {"errors": 0, "warnings": 0})
         rows = [(kind, one.file, one.entity, one.field, one.message, one.suggestion) for kind, one in found]
-        return table(verdict, ("", "file", "entity", "field", "what is wrong", "what to do"), rows)
+        return html_table(verdict, ("", "file", "entity", "field", "what is wrong", "what to do"), rows)
 
 
 def validate(path: StrPath) -> ValidationResult:

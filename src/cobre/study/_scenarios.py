@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.case import RESIDUALS, Case, Scenarios, ScenarioSource, chosen_windows, usable_windows
+from cobre.elements.bus.data import Bus
+from cobre.elements.hydro.data import Hydro
+from cobre.elements.noise import TRUNCATING, available, load, noise_places
+from cobre.elements.non_controllable_source.data import NonControllableSource
 from cobre.hydrothermal import Numbers, StageNoise
 from cobre.lp import Floats
 from cobre.sddp import Draw, InSample, MultistageProblem, Sample, Sampling
 from cobre.sddp.sampling import TRAINING
 from cobre.stochastic import (
-    TRUNCATING,
     Correlation,
-    available,
-    load,
-    noise_places,
     openings,
     out_of_sample,
     uniforms,
@@ -54,7 +54,7 @@ def noise_of(case: Case) -> tuple[Floats, ...]:
 
 def _residuals(case: Case) -> Floats:
     """The noise that would have made the inflows of each year: years by stages by hydros."""
-    models = [hydro.inflow for hydro in case.system.hydros]
+    models = [hydro.inflow for hydro in case.system.of(Hydro)]
     order = max((len(lags) for model in models for lags in model.coefficients), default=0)
     years = usable_windows(
         chosen_windows(dict(case.scenarios.windows), case.config.training.scenario_source), order
@@ -186,16 +186,19 @@ class FromSource(Sampling):
         system, who = self._system, noise_places(self._system)
         hydros, buses = len(who.hydros), len(who.hydros) + len(who.buses)
         loads = tuple(
-            np.maximum(given["load"][:, j], 0.0)[:, None] * system.buses[i].load_factors[node]
+            np.maximum(given["load"][:, j], 0.0)[:, None] * system.of(Bus)[i].load_factors[node]
             if "load" in given
-            else load(system.buses[i], node, eta[:, hydros + j])
+            else load(system.of(Bus)[i], node, eta[:, hydros + j])
             for j, i in enumerate(who.buses)
         )
         winds = tuple(
-            (system.sources[i].max_generation_mw[node] * np.clip(given["ncs"][:, j], 0.0, 1.0))[:, None]
-            * system.sources[i].factors[node]
+            (
+                system.of(NonControllableSource)[i].max_generation_mw[node]
+                * np.clip(given["ncs"][:, j], 0.0, 1.0)
+            )[:, None]
+            * system.of(NonControllableSource)[i].factors[node]
             if "ncs" in given
-            else available(system.sources[i], node, eta[:, buses + j])
+            else available(system.of(NonControllableSource)[i], node, eta[:, buses + j])
             for j, i in enumerate(who.sources)
         )
         return Numbers(inflows.step(node, here, eta[:, :hydros], given.get("inflow")), loads, winds)
@@ -222,7 +225,7 @@ class _Inflows:
     """Inflows along trajectories, which are known before anything is decided."""
 
     def __init__(self, system: System, count: int) -> None:
-        models = [hydro.inflow for hydro in system.hydros]
+        models = [hydro.inflow for hydro in system.of(Hydro)]
         self._truncates = system.negative_inflows in TRUNCATING
         self._base = np.array([model.base_m3s for model in models]).reshape(len(models), -1)
         self._scale = np.array([model.scale_m3s for model in models]).reshape(len(models), -1)
@@ -263,9 +266,9 @@ def _columns(system: System, scenarios: Scenarios) -> list[int]:
     who = noise_places(system)
     position = {(entity.type, entity.id): i for i, entity in enumerate(scenarios.entities)}
     return [
-        *(position["inflow", system.hydros[i].id] for i in who.hydros),
-        *(position["load", system.buses[i].id] for i in who.buses),
-        *(position["ncs", system.sources[i].id] for i in who.sources),
+        *(position["inflow", system.of(Hydro)[i].id] for i in who.hydros),
+        *(position["load", system.of(Bus)[i].id] for i in who.buses),
+        *(position["ncs", system.of(NonControllableSource)[i].id] for i in who.sources),
     ]
 
 
@@ -273,9 +276,9 @@ def _given(case: Case, source: ScenarioSource) -> dict[Kind, Floats]:
     """By class, the values that trajectories take turns with: scenarios by stages by entities with noise."""
     system, who = case.system, noise_places(case.system)
     ids: dict[Kind, list[int]] = {
-        "inflow": [system.hydros[i].id for i in who.hydros],
-        "load": [system.buses[i].id for i in who.buses],
-        "ncs": [system.sources[i].id for i in who.sources],
+        "inflow": [system.of(Hydro)[i].id for i in who.hydros],
+        "load": [system.of(Bus)[i].id for i in who.buses],
+        "ncs": [system.of(NonControllableSource)[i].id for i in who.sources],
     }
     found: dict[Kind, Floats] = {}
     for kind in KINDS:

@@ -8,6 +8,10 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
+#: One number per stage.
+Series = NDArray[np.float64]
+#: Per stage, one number per block.
+BlockSeries = tuple[NDArray[np.float64], ...]
 #: hm³ that a flow of 1 m³/s makes in an hour.
 HM3_PER_M3S_HOUR = 3600 / 1e6
 

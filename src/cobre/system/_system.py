@@ -1,41 +1,47 @@
-"""The whole of it."""
+"""The resolved system: stages, and the elements of every kind."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
-from cobre.system._entities import Bus, Contract, Hydro, Line, Pumping, Source, Thermal
 from cobre.system._future import Future
-from cobre.system._generic import GenericConstraint
 from cobre.system._stages import Stage
+
+
+class Element(Protocol):
+    """What all elements have."""
+
+    @property
+    def id(self) -> int:
+        """As in the case; unique within a kind."""
+
+    @property
+    def name(self) -> str:
+        """As in the case."""
+
+
+AnyElement = TypeVar("AnyElement", bound=Element)
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """Stages and entities, each kind sorted by id."""
+    """Stages and elements.
+
+    Attributes:
+        stages: in the order of time.
+        elements: by their class, sorted by id; `of` reads them with their type.
+        negative_inflows: the method for inflows that the model makes negative: ``"none"``, ``"penalty"``,
+            ``"truncation"`` or ``"truncation_with_penalty"``.
+        future: the value of what is left after the last stage; None if it has none.
+    """
 
     stages: tuple[Stage, ...]
-    buses: tuple[Bus, ...]
-    lines: tuple[Line, ...] = ()
-    hydros: tuple[Hydro, ...] = ()
-    thermals: tuple[Thermal, ...] = ()
-    sources: tuple[Source, ...] = ()
-    pumping: tuple[Pumping, ...] = ()
-    contracts: tuple[Contract, ...] = ()
-    constraints: tuple[GenericConstraint, ...] = ()
-    #: The method for inflows that the model makes negative: "none", "penalty", "truncation" or
-    #: "truncation_with_penalty".
+    elements: Mapping[type[Any], tuple[Any, ...]] = field(default_factory=dict)
     negative_inflows: str = "penalty"
-    #: None if nothing comes after the last stage.
     future: Future | None = None
 
-    def arrival(self, hydro: int | None, stage: int) -> int | None:
-        """Return where water that runs to a plant arrives: there, or at the next below that is not absent."""
-        while hydro is not None and self._hydros[hydro].phases[stage] == "absent":
-            hydro = self._hydros[hydro].downstream
-        return hydro
-
-    @cached_property
-    def _hydros(self) -> dict[int, Hydro]:
-        return {hydro.id: hydro for hydro in self.hydros}
+    def of(self, kind: type[AnyElement]) -> tuple[AnyElement, ...]:
+        """Return all elements of a kind, sorted by id; none if the system has none."""
+        return self.elements.get(kind, ())

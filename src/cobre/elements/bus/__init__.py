@@ -1,0 +1,1 @@
+"""Buses; `cobre.elements` says what each module holds."""

@@ -1,0 +1,28 @@
+"""Buses as resolved data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cobre.system import BlockSeries, Series
+
+
+@dataclass(frozen=True)
+class DeficitSegment:
+    """A part of a bus's load that may go unserved: how much, infinite for the last, and at what cost."""
+
+    depth_mw: float
+    cost_per_mwh: float
+
+
+@dataclass(frozen=True, eq=False)
+class Bus:
+    """Where power meets. Load is ``(mean + std · η) · factor`` of the block, not below 0."""
+
+    id: int
+    name: str
+    deficit: tuple[DeficitSegment, ...]
+    excess_cost_per_mwh: Series
+    load_mean_mw: Series
+    load_std_mw: Series
+    load_factors: BlockSeries

@@ -1,0 +1,1 @@
+"""Energy contracts; `cobre.elements` says what each module holds."""

@@ -1,0 +1,1 @@
+"""Generic constraints; `cobre.elements` says what each module holds."""

@@ -1,0 +1,1 @@
+"""Hydro plants; `cobre.elements` says what each module holds."""

@@ -1,0 +1,1 @@
+"""Transmission lines; `cobre.elements` says what each module holds."""

@@ -1,0 +1,1 @@
+"""Non-controllable sources; `cobre.elements` says what each module holds."""

@@ -1,0 +1,1 @@
+"""Pumping stations; `cobre.elements` says what each module holds."""

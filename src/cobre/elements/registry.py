@@ -1,0 +1,76 @@
+"""The kinds of elements: the only list of them.
+
+A part of a kind is imported when it is asked for, so who asks for labels and outputs alone, as
+``cobre report`` does, loads neither the LP nor pydantic.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+#: In the order of output tables, of noise and of states, which files and policies depend on.
+KINDS = (
+    "hydro",
+    "thermal",
+    "line",
+    "bus",
+    "pumping_station",
+    "contract",
+    "non_controllable_source",
+    "generic_constraint",
+)
+
+
+class Labels(Protocol):
+    """What ``labels.py`` of a kind has.
+
+    Attributes:
+        SINGULAR: for people.
+        PLURAL: for people.
+        NAME: as ``codes.json`` and the options of figures call it.
+        KEY: as the counts of a case's summary call it.
+        ENTITY_CODE: in ``entities.csv``; None for what is not listed there.
+        FILE: its file in a case folder.
+        TABLE: its table in the results of a simulation; None without one by element.
+        ID_COLUMN: the column of its tables that says which element a row is about.
+        POWER_BALANCE: its parts of the power balance in figures: place in the stack, column of ``TABLE``,
+            sign, label, and which colour of the theme.
+    """
+
+    SINGULAR: str
+    PLURAL: str
+    NAME: str
+    KEY: str
+    ENTITY_CODE: int | None
+    FILE: str
+    TABLE: str | None
+    ID_COLUMN: str
+    POWER_BALANCE: tuple[tuple[int, str, int, str, int], ...]
+
+
+def part(kind: str, name: str) -> Any:
+    """Return a module of a kind's package, or None if the kind has no such part.
+
+    >>> part("bus", "labels").PLURAL
+    'buses'
+    """
+    module = f"cobre.elements.{kind}.{name}"
+    return import_module(module) if find_spec(module) else None
+
+
+def labels(kind: str) -> Labels:
+    """Return names and codes of a kind."""
+    found: Labels = part(kind, "labels")
+    return found
+
+
+def data_class(kind: str) -> type[Any]:
+    """Return the class of a kind's elements, which is called as the kind is.
+
+    >>> data_class("pumping_station").__name__
+    'PumpingStation'
+    """
+    found: type[Any] = getattr(part(kind, "data"), kind.title().replace("_", ""))
+    return found

@@ -1,0 +1,1 @@
+"""Thermal plants; `cobre.elements` says what each module holds."""
