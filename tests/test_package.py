@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "elements": "system lp",
     "results": "estimates formatting elements system",
     "sddp": "estimates formatting _lp comm lp stochastic",
-    "progress": "estimates formatting sddp",
+    "progress": "estimates formatting comm sddp",
     "hydrothermal": "elements system stochastic lp sddp results",
     "case": "formatting elements system stochastic sddp hydrothermal",
     "report": "estimates formatting elements sddp results",
@@ -62,9 +62,6 @@ MAY_IMPORT = {
 #: Private modules of one package that another still imports. Nothing is added here; what is gone is removed.
 STILL_CROSSED = {
     "cobre.comm._closing",
-    "cobre.comm._launch",
-    "cobre.comm._registry",
-    "cobre.comm._selection",
 }
 
 

@@ -13,7 +13,7 @@ import typer
 
 from cobre import __version__
 from cobre.cli import _console, _outcome
-from cobre.cli._ending import exit_code_of
+from cobre.cli._ending import exit_code_of, launched_here
 from cobre.elements.bus.data import Bus
 from cobre.elements.hydro.data import Hydro
 from cobre.elements.line.data import Line
@@ -69,11 +69,9 @@ class Human(Teller):
     """Tells people: a live view while it runs, a summary at the end."""
 
     def __init__(self, color: _console.Color) -> None:
-        from cobre.comm._selection import launched_ranks  # noqa: PLC0415  it imports NumPy
-
         self._color = color
         # Launchers give ranks terminals that are none, and gather what is written there.
-        self._watched = launched_ranks(os.environ) == 1
+        self._watched = launched_here().size == 1
 
     def introduce(self, case: Case) -> None:
         """Say how large the case is, and what is doubtful about it."""

@@ -21,9 +21,9 @@ from cobre.cli._console import Color, ColorOption, FormatOption
 from cobre.cli._group import Command, Group
 from cobre.cli._installation import inspect_installation
 from cobre.comm import Topology, choose, create_communicator
-from cobre.comm._launch import group_environments, launch
 from cobre.comm.bench import Measurement, count
 from cobre.comm.bench import bench as measure
+from cobre.comm.launch import group_environments, run_command
 from cobre.comm.testing import CHECKS, GroupRunner, Outcome, run_checks
 
 app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False)
@@ -142,7 +142,7 @@ def _again(arguments: list[str], backend: str, ranks: int) -> NoReturn:
     """Run the same command on every rank, whose own variables tell it which one it is."""
     command = [sys.executable, "-P", "-m", "cobre", "comm", *arguments]
     with group_environments(backend, ranks) as environments:
-        raise typer.Exit(launch(command, environments, prefix=False))
+        raise typer.Exit(run_command(command, environments, prefix=False))
 
 
 def _watched(rank: int, results: Iterable[T], total: int, word: str, as_json: bool) -> Iterator[T]:

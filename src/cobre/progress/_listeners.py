@@ -10,6 +10,7 @@ from typing import Self, TextIO
 
 from rich.console import Console
 
+from cobre.comm.launch import deferred_signals
 from cobre.progress._notebook import NotebookCell, NotebookView
 from cobre.progress._state import ProgressState, describe_guard
 from cobre.progress._table_view import TableView
@@ -21,7 +22,6 @@ from cobre.sddp import (
     SimulationProgress,
     TrainingFinished,
     TrainingStarted,
-    finishing,
     to_dict,
 )
 
@@ -51,7 +51,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
     def close(self) -> None:
         """Restore the terminal. Another run may be shown afterwards."""
         try:
-            with finishing():
+            with deferred_signals():
                 self._view.end()
         except (OSError, SystemExit):
             self._console.quiet = True

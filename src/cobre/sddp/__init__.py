@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cobre.sddp._checkpoint import require_the_same as require_the_same
     from cobre.sddp._checkpoint import saved_log as saved_log
     from cobre.sddp._engine import Statistics as Statistics
-    from cobre.sddp._finishing import finishing as finishing
     from cobre.sddp._method import Method as Method
     from cobre.sddp._progress import Progress as Progress
     from cobre.sddp._progress import Remaining as Remaining
@@ -85,7 +84,6 @@ _NAMES = {
     "cobre.lp": "LinearProgram Noise SparseMatrix",
     "cobre.sddp._checkpoint": "Checkpoint require_the_same saved_log",
     "cobre.sddp._engine": "Statistics",
-    "cobre.sddp._finishing": "finishing",
     "cobre.sddp._method": "Method",
     "cobre.sddp._progress": "Progress Remaining SimulationRecord",
     "cobre.sddp._visits": "Recorder Visit",

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from cobre.comm import BackendCommunicator, Topology
+from cobre.comm.launch import deferred_signals
 from cobre.errors import InvalidProblem, PolicyFileError
 from cobre.estimates import Estimate
 from cobre.lp import Floats
@@ -18,7 +19,6 @@ from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
 from cobre.sddp._engine import Engine, Statistics
-from cobre.sddp._finishing import finishing
 from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
 from cobre.sddp._pace import Pace
@@ -226,7 +226,7 @@ class _Trainer:
         except BaseException:  # Ctrl-C, a rank that died, a programme without a solution
             self._save()  # what is finished; the iteration under way is forgotten
             raise
-        with finishing():
+        with deferred_signals():
             self._save()
         history = self._history
         fired = self._run.rule.fired(self._progress())
@@ -316,7 +316,7 @@ class _Trainer:
                 self._emit(noticed)
         self._emit(event)
         if self._run.checkpoint and iteration % self._run.checkpoint.every == 0:
-            with finishing():
+            with deferred_signals():
                 self._save()
         return reason
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cobre import results
 from cobre.case import Case
 from cobre.comm import BackendCommunicator
-from cobre.comm._launch import require_startable
+from cobre.comm.launch import require_startable
 from cobre.errors import InvalidProblem, OutputError, PolicyFileError
 from cobre.formatting import html_card
 from cobre.hydrothermal import Outcomes

@@ -1,7 +1,7 @@
 """Starting ranks on this machine: a function on every rank, or a command.
 
-`run_ranks` and `launch` say what to start and what its end means. `cobre.comm._processes` looks after the
-processes; `cobre.comm._worker` is what runs in them first.
+`run_ranks` and `run_command` say what to start and what its end means. `cobre.comm.launch._processes` looks
+after the processes; `cobre.comm.launch._worker` is the code that runs in them first.
 """
 
 from __future__ import annotations
@@ -13,19 +13,39 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from cobre.comm._payload import payload, refuse_to_start
-from cobre.comm._processes import Group, Rank
-from cobre.comm._registry import load
-from cobre.comm._selection import BACKEND_VARIABLE
-from cobre.comm._signals import Signals
+from cobre.comm.launch._payload import payload, refuse_to_start
+from cobre.comm.launch._processes import ProcessGroup, RankProcess
+from cobre.comm.launch._signals import SignalWatch
+from cobre.comm.registry import load
+from cobre.comm.selection import BACKEND_VARIABLE
 from cobre.errors import WorkerError
 
 WORKER = str(Path(__file__).with_name("_worker.py"))
 
 
-def run_ranks(  # noqa: PLR0913  three of them are for special occasions
+class Parent(Protocol):
+    """A rank's connection to the process that started it by `run_ranks`."""
+
+    def send(self, message: object) -> None:
+        """Send a message, which is pickled, to the parent's ``on_message``. Defer signals meanwhile.
+
+        An exception that a signal raises in the middle would tear the message: see `deferred_signals`.
+        """
+
+    def release(self) -> None:
+        """Let every other rank return from one `wait`, its next if it has not begun."""
+
+    def wait(self) -> None:
+        """Wait until another rank has called `release`. Other than in a collective there is no time limit.
+
+        Raises:
+            CollectiveFailed: a rank has failed.
+        """
+
+
+def run_ranks(  # noqa: PLR0913  four of them are for special occasions
     fn: Callable[..., Any],
     size: int,
     *,
@@ -34,7 +54,8 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
     kwargs: Mapping[str, Any] | None = None,
     timeout_s: float | None = None,
     env: Mapping[str, str] | None = None,
-    patience_s: float = 0.0,
+    grace_period_s: float = 0.0,
+    on_message: Callable[[int, Any], None] | None = None,
 ) -> list[Any]:
     """Call ``fn(comm, *args, **kwargs)`` on every rank of a fresh group; return the results in rank order.
 
@@ -56,8 +77,11 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
         kwargs: keyword arguments of ``fn``.
         timeout_s: how long the whole run may take; no limit if None.
         env: variables for the ranks beside those of this process; the group's own take precedence.
-        patience_s: how long ranks may take to end by themselves, to save their work for instance, once one
-            has failed or a signal has come; they always have about a second. A second Ctrl-C ends them.
+        grace_period_s: how long ranks may take to end by themselves, to save their work for instance, once
+            one has failed or a signal has come; they always have about a second. A second Ctrl-C ends them.
+        on_message: called with the rank and each message that it sends, in the order sent. The function is
+            then called as ``fn(comm, parent, *args, **kwargs)``, with a `Parent` to send by. It is called in
+            the thread that waits for the ranks: while it is at work, nothing that ranks do is noticed.
 
     Raises:
         WorkerError: a rank raised, exited, was killed, or ran for too long.
@@ -72,13 +96,13 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
     """
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # -O, -W, -X, ...
     worker = [sys.executable, *flags, "-P", WORKER, str(os.getpid()), "call"]
-    task = payload(backend, fn, tuple(args), dict(kwargs or {}))
+    task = payload(backend, fn, tuple(args), dict(kwargs or {}), takes_parent=on_message is not None)
     fresh = group_environments(backend, size, env)
     with (
         fresh as environments,
         task as file,
-        Signals() as signals,
-        Group(signals, patience_s, patience_s) as group,
+        SignalWatch() as signals,
+        ProcessGroup(signals, grace_period_s, grace_period_s, on_message) as group,
     ):
         for variables in environments:
             group.start(worker, {**os.environ, **variables}, payload=file)
@@ -90,18 +114,18 @@ def run_ranks(  # noqa: PLR0913  three of them are for special occasions
 
 
 def require_startable(backend: str, size: int) -> None:
-    """Raise what `run_ranks` would if it cannot start so many ranks from here; start none."""
+    """Raise the error of `run_ranks` if it cannot start so many ranks from this process; start none."""
     refuse_to_start(backend)
     with group_environments(backend, size):
         pass
 
 
-def launch(
+def run_command(
     command: Sequence[str],
     environments: Sequence[Mapping[str, str]],
     *,
     timeout_s: float | None = None,
-    patience_s: float = 0.0,
+    grace_period_s: float = 0.0,
     prefix: bool = True,
 ) -> int:
     """Run a command once per environment, as the ranks of a group; return an exit code.
@@ -112,7 +136,7 @@ def launch(
         command: the program and its arguments.
         environments: per rank, variables beside those of this process; see `group_environments`.
         timeout_s: how long the whole run may take; no limit if None.
-        patience_s: how long ranks may take to end by themselves, to save their work for instance, once a
+        grace_period_s: how long ranks may take to end by themselves, to save their work for instance, once a
             signal has come; a second one ends them at once.
         prefix: whether to pass on what ranks print in whole lines marked with the rank; otherwise
             they write to this process's stdout and stderr themselves.
@@ -121,13 +145,13 @@ def launch(
         0 if all ranks exit with 0; else the exit code of the first that does not, or 128 and the
         number of the signal that killed it or came to us (130 for Ctrl-C); 124 when the time is up.
 
-    >>> launch(["sh", "-c", "exit $CODE"], [{"CODE": "0"}, {"CODE": "3"}], prefix=False)
+    >>> run_command(["sh", "-c", "exit $CODE"], [{"CODE": "0"}, {"CODE": "3"}], prefix=False)
     3
     """
     shim = [sys.executable, "-I", "-S", WORKER, str(os.getpid()), "exec"]
     # To a pipe Python writes when it has a few thousand bytes together; at a terminal it would not wait.
     unbuffered = {"PYTHONUNBUFFERED": "1"} if prefix else {}
-    with Signals() as signals, Group(signals, patience_s) as group:
+    with SignalWatch() as signals, ProcessGroup(signals, grace_period_s) as group:
         for variables in environments:
             group.start([*shim, *command], {**unbuffered, **os.environ, **variables}, prefix=prefix)
         culprit = group.wait(timeout_s)
@@ -160,26 +184,26 @@ def group_environments(
         yield [{**shared, **variables} for variables in environments]
 
 
-def _failure(rank: Rank, timed_out: bool, timeout_s: float | None) -> WorkerError:
+def _failure(rank: RankProcess, timed_out: bool, timeout_s: float | None) -> WorkerError:
     if timed_out:
         return WorkerError(rank.number, inner=TimeoutError(f"was still running after {timeout_s:g} s"))
-    report = rank.report
-    if report is None or report["succeeded"]:
+    failure = rank.failure
+    if failure is None:
         status = rank.status or 0
         return WorkerError(
             rank.number, status if status >= 0 else None, None, -status if status < 0 else None
         )
     try:
-        inner: BaseException = pickle.loads(report["value"])  # noqa: S301  from our worker
+        inner: BaseException = pickle.loads(failure["error"])  # noqa: S301  from our worker
     except Exception as exc:  # noqa: BLE001  whatever the exception's own class raises
         inner = RuntimeError(f"an exception that cannot be rebuilt in the calling process: {exc}")
-    inner.add_note(f"On rank {rank.number}:\n{report['trace'].rstrip()}")
-    return WorkerError(rank.number, report["exit_code"], inner)
+    inner.add_note(f"On rank {rank.number}:\n{failure['trace'].rstrip()}")
+    return WorkerError(rank.number, failure["exit_code"], inner)
 
 
-def _result(rank: Rank) -> Any:
+def _result(rank: RankProcess) -> Any:
     try:
-        return pickle.loads(rank.report["value"])  # type: ignore[index]  # noqa: S301  from our worker
+        return pickle.loads(rank.result or b"")  # noqa: S301  from our worker
     except Exception as exc:
         words = f"the result cannot be rebuilt in the calling process: {exc}"
         raise WorkerError(rank.number, rank.status, TypeError(words)) from exc

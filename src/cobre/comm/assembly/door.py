@@ -14,8 +14,8 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from cobre.comm._tcp_handshake import Hello, Refusal, Stranger, greet
-from cobre.comm._tcp_tls import Tls
+from cobre.comm.assembly.handshake import Hello, Refusal, Stranger, greet
+from cobre.comm.assembly.tls import Tls
 from cobre.errors import InitializationFailed
 
 #: How long a connection may take to prove itself.

@@ -17,18 +17,20 @@ from numpy.typing import DTypeLike, NDArray
 
 from cobre._native import ReduceOp, Turn, check_allgatherv, check_allreduce, check_broadcast
 from cobre.comm._closing import Closing
-from cobre.comm._gather_region import (
+from cobre.comm.regions.gather import (
     CopyingGatherRegion,
     GatherRegion,
     SharedGatherRegion,
     require_equal_counts,
 )
-from cobre.errors import AllocationFailed, InvalidBufferSize, InvalidCommunicator
+from cobre.errors import AllocationFailed, InvalidBufferSize
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from cobre.comm._topology import Topology
+    from cobre._native import MpiGroup, ShmGroup, TcpGroup
+    from cobre.comm.regions.shared import SharedRegion
+    from cobre.comm.topology import Topology
 
     BufferLike: TypeAlias = NDArray[Any] | Buffer
 
@@ -254,88 +256,6 @@ def _fixed_size(dtype: DTypeLike, operation: str) -> np.dtype[Any]:
     return element
 
 
-class SharedRegion(Closing):
-    """Memory for ``count`` elements that the ranks of one machine share.
-
-    It lives in three phases: created, zero-filled; populated through `as_mut_array`, by the leader
-    alone or by each rank in a part of its own; and, from `fence` on, read by all through `as_array`.
-    To change it again, make sure that nobody reads, write, and `fence` once more.
-
-    Where the backend has no shared memory each rank has a copy of its own, every rank is a leader and
-    must populate it. Code that asks `SharedMemoryProvider.is_leader`, and shares work out by the
-    rank and size of `SharedMemoryProvider.split_local`, is right in both cases.
-
-    A region is a context manager that closes itself. Arrays that were taken from it stay valid.
-    """
-
-    def __init__(self, memory: NDArray[Any]) -> None:
-        self._memory: NDArray[Any] | None = memory  # writable and flat
-        self._dtype = memory.dtype
-        self._count = memory.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the elements."""
-        return self._dtype
-
-    def __len__(self) -> int:
-        return self._count
-
-    def as_array(self) -> NDArray[Any]:
-        """Return all elements as a read-only array, without copying.
-
-        Other ranks' writes are visible after `fence`, not before.
-
-        Raises:
-            InvalidCommunicator: the region is closed.
-        """
-        view = self._open_memory().view()
-        view.flags.writeable = False
-        return view
-
-    def as_mut_array(self) -> NDArray[Any]:
-        """Return all elements as a writable array, without copying.
-
-        Writes are visible to the other ranks after `fence`. Two ranks must not write the same
-        elements between two fences.
-
-        Raises:
-            InvalidCommunicator: the region is closed.
-        """
-        return self._open_memory().view()
-
-    def fence(self) -> None:
-        """Make what any rank wrote before visible to all ranks after. A collective.
-
-        Raises:
-            CollectiveFailed: a rank left or stayed silent; what is visible is undefined.
-            InvalidCommunicator: the region is closed, or the communicator that is needed to wait.
-        """
-        self._open_memory()
-        self._fence()
-
-    def close(self) -> None:
-        """Give the memory back, once no array refers to it any more. A second call does nothing."""
-        if self._memory is not None:
-            self._memory = None
-            self._close()
-
-    def __repr__(self) -> str:
-        state = ", closed" if self._memory is None else ""
-        return f"<{type(self).__name__} of {self._count} {self._dtype} elements{state}>"
-
-    def _open_memory(self) -> NDArray[Any]:
-        if self._memory is None:
-            raise InvalidCommunicator("this region was closed; create a new one")
-        return self._memory
-
-    @abstractmethod
-    def _fence(self) -> None: ...
-
-    def _close(self) -> None:
-        """Release what the backend holds; called once."""
-
-
 class SharedMemoryProvider(ABC):
     """Regions of memory shared by the ranks of one machine.
 
@@ -386,13 +306,15 @@ class SharedMemoryProvider(ABC):
 class BackendCommunicator(Communicator, SharedMemoryProvider):
     """What a backend makes: a `Communicator` that is a `SharedMemoryProvider` too."""
 
-    def create_shared_region(self, count: int, dtype: DTypeLike = np.float64) -> SharedRegion:
+    def create_shared_region(  # noqa: D102  inherited
+        self, count: int, dtype: DTypeLike = np.float64
+    ) -> SharedRegion:
         element, count = _fixed_size(dtype, "create_shared_region"), operator.index(count)
         if count < 0:
             raise InvalidBufferSize("create_shared_region", 0, count, "count is negative")
         return self._run("create_shared_region", self._create_shared_region, count, element)
 
-    def split_local(self) -> Communicator:
+    def split_local(self) -> Communicator:  # noqa: D102  inherited
         return self._run("split_local", self._split_local)
 
     def gather_region(self, counts: Sequence[int], dtype: DTypeLike = np.float64) -> GatherRegion:
@@ -432,3 +354,21 @@ class BackendCommunicator(Communicator, SharedMemoryProvider):
 
     @abstractmethod
     def _split_local(self) -> Communicator: ...
+
+
+class NativeCommunicator(BackendCommunicator):
+    """Collectives go straight to a group in ``cobre._native``."""
+
+    def _use(self, group: MpiGroup | ShmGroup | TcpGroup) -> None:
+        # The native methods check their arguments, take the turn and remember a failure by themselves:
+        # one call where four would take longer than the collective.
+        self.allgatherv = group.allgatherv  # type: ignore[method-assign]
+        self.allreduce = group.allreduce  # type: ignore[method-assign]
+        self.broadcast = group.broadcast  # type: ignore[method-assign]
+        self.barrier = group.barrier  # type: ignore[method-assign]
+
+    def _replaced(self, *args: Any, **kwargs: Any) -> None:
+        """Stand in for the hooks, which nothing calls where native methods replace the public ones."""
+        raise NotImplementedError
+
+    _allgatherv = _allreduce = _broadcast = _barrier = _replaced

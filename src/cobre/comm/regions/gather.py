@@ -14,7 +14,7 @@ from cobre.comm._closing import Closing
 from cobre.errors import CollectiveFailed, InvalidBufferSize, InvalidCommunicator
 
 if TYPE_CHECKING:
-    from cobre.comm._base import BackendCommunicator
+    from cobre.comm.contract import BackendCommunicator
 
 
 class GatherRegion(Closing):

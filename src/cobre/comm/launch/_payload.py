@@ -1,4 +1,4 @@
-"""What a rank needs in order to call a function of this process, as bytes.
+"""The payload of a rank: a function, its arguments, and the settings that let a fresh process call it.
 
 The technique, and the importing of the main module, are those of `multiprocessing` with the start method
 ``spawn``.
@@ -28,16 +28,24 @@ itself. Put what the script does when it is run under
 
 @contextmanager
 def payload(
-    backend: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    backend: str,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    takes_parent: bool,
 ) -> Iterator[int]:
     """Yield the file descriptor of a file without a name that holds everything for all ranks.
+
+    It is pickled once, and every rank maps the same pages. ``takes_parent`` tells whether the function takes
+    the connection to the parent as its second argument.
 
     Raises:
         InitializationFailed: nothing may be started from here.
         TypeError: something cannot be pickled, or not be found by another process.
     """
     refuse_to_start(backend)
-    call = _pickled(backend, fn, args, kwargs)
+    call = _pickled(backend, fn, takes_parent, args, kwargs)
     preparation = _preparation(needs_main=b"__main__" in call)
     with _nameless_file() as file:
         file.write(pickle.dumps((preparation, call), pickle.HIGHEST_PROTOCOL))
@@ -52,7 +60,7 @@ def _nameless_file() -> IO[bytes]:
 
 
 def refuse_to_start(backend: str) -> None:
-    """Raise if ranks must not be started from here, whatever they are to do."""
+    """Raise InitializationFailed if ranks must not be started from this process, whatever they are to do."""
     if getattr(process.current_process(), "_inheriting", False):
         raise InitializationFailed(backend, GUARD)
     if multiprocessing.get_start_method(allow_none=True) == "fork":
@@ -66,20 +74,27 @@ def refuse_to_start(backend: str) -> None:
         )
 
 
-def _pickled(backend: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bytes:
-    for what, thing, advice in (
-        (f"the function {fn!r}", fn, "; define it at the top level of a module or script, with def"),
-        ("an argument", (args, kwargs), ""),
-    ):
+def _pickled(
+    backend: str,
+    fn: Callable[..., Any],
+    takes_parent: bool,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> bytes:
+    try:
+        return pickle.dumps((backend, fn, takes_parent, args, kwargs), pickle.HIGHEST_PROTOCOL)
+    except Exception as exc:
+        what, advice = "an argument", ""
         try:
-            pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
-        except Exception as exc:
-            raise TypeError(f"run_ranks: {what} cannot be sent to other processes: {exc}{advice}") from exc
-    return pickle.dumps((backend, fn, args, kwargs), pickle.HIGHEST_PROTOCOL)
+            pickle.dumps(fn, pickle.HIGHEST_PROTOCOL)
+        except Exception:  # noqa: BLE001  whatever its own methods raise
+            what = f"the function {fn!r}"
+            advice = "; define it at the top level of a module or script, with def"
+        raise TypeError(f"run_ranks: {what} cannot be sent to other processes: {exc}{advice}") from exc
 
 
 def _preparation(*, needs_main: bool) -> dict[str, Any]:
-    """Return what makes a fresh process resemble this one; the main module only if it is needed."""
+    """Return the settings that make a fresh process resemble this one; the main module only if needed."""
     method = multiprocessing.get_start_method(allow_none=True)
     preparation: dict[str, Any] = spawn.get_preparation_data("rank")
     preparation["authkey"] = bytes(preparation["authkey"])  # in its own type it refuses to be pickled

@@ -15,9 +15,8 @@ import time
 from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
-from cobre.comm._config import TcpConfig
-from cobre.comm._tcp_door import Door, Guest, listen, prepare
-from cobre.comm._tcp_handshake import (
+from cobre.comm.assembly.door import Door, Guest, listen, prepare
+from cobre.comm.assembly.handshake import (
     BYTE_ORDER,
     BYTE_ORDERS,
     CONTROL,
@@ -30,7 +29,8 @@ from cobre.comm._tcp_handshake import (
     introduce,
     receive,
 )
-from cobre.comm._tcp_tls import Tls
+from cobre.comm.assembly.tls import Tls
+from cobre.comm.config import TcpConfig
 from cobre.errors import InitializationFailed
 
 #: How long ranks may take to connect with each other once all are there. Then rank 0 hands on their bytes.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cobre.comm._base import Communicator
+    from cobre.comm.contract import Communicator
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
+from cobre.comm.registry import LaunchedRank
 from cobre.errors import ConfigurationProblem, MissingConfiguration
 
 
@@ -79,6 +80,15 @@ def _size(variable: str) -> Setting:
 
 #: The mpi backend names in it the process that is a rank, whose children inherit the launcher's variables.
 MPI_RANK_PROCESS_VARIABLE = "COBRE_MPI_RANK_PID"
+#: Variables that MPI launchers set in every process they start.
+MPI_LAUNCHER_VARIABLES = (
+    "PMI_RANK",
+    "PMI_SIZE",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "MPI_LOCALRANKID",
+    "SLURM_PROCID",
+)
 _HOST = r"\S+"
 _LOOPBACK = r"localhost|::1|127(\.[0-9]+){3}"
 
@@ -112,6 +122,19 @@ class _Settings:
         problems += [one for one in cls._contradictions(values, variables) if one.variable not in known]
         cls._raise(problems)
         return cls(**values)
+
+    @classmethod
+    def launched_as(cls, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Read the variables of ``rank`` and ``size`` alone; None if there is no rank."""
+        rules = {name: rule for name, rule, _ in cls._declared()}
+        if rules["rank"].variable not in env:
+            return None
+        try:
+            rank, size = (rules[name].parse(env.get(rules[name].variable, "")) for name in ("rank", "size"))
+        except ValueError:
+            cls.from_env(env)  # raises, and lists everything else that is wrong
+            raise
+        return LaunchedRank(cls.backend, rank, size)
 
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name, _, _ in self._declared()}
@@ -318,3 +341,15 @@ class MpiConfig(_Settings):
     comm: Any = None
     #: For tests: ranks with the same number count as one machine, as far as they are on one.
     node: int | None = None
+
+    @classmethod
+    def launched_as(cls, env: Mapping[str, str]) -> LaunchedRank:
+        """Read the launcher's variables; 0 of 1 if it sets none that we know: then only MPI can tell."""
+        rank = _first_number(env, "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", default=0)
+        size = _first_number(env, "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", default=1)
+        return LaunchedRank(cls.backend, rank, size)
+
+
+def _first_number(env: Mapping[str, str], *variables: str, default: int) -> int:
+    texts = (env.get(variable, "") for variable in variables)
+    return next((int(text) for text in texts if text.isdecimal()), default)

@@ -1,11 +1,11 @@
-"""The first code of a started process: tie its life to its parent's, then do what it is there for.
+"""The first code of a started process: tie its life to its parent's, then run a command or a function.
 
 The launcher runs this file by its path. At first the process has not even its parent's ``sys.path``, so
 only the standard library is imported at the top; what costs time is imported where it is needed.
 
 ```text
-_worker.py PARENT exec COMMAND…              become another program
-_worker.py PARENT call PAYLOAD_FD REPORT_FD  call a function with a communicator, report what came of it
+_worker.py PARENT exec COMMAND…               become another program
+_worker.py PARENT call PAYLOAD_FD CHANNEL_FD  call a function with a communicator, report its result
 ```
 """
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 PR_SET_PDEATHSIG, SIGKILL = 1, 9  # Linux
 
 
-def main(parent: str, task: str, *details: str) -> None:
+def main(parent: str, action: str, *details: str) -> None:
     """Do what the command line says."""
     die_with_parent(int(parent))
-    if task == "exec":
+    if action == "exec":
         become(details)
     else:
-        payload, report = (int(fd) for fd in details)
-        call(payload, Report(report))
+        payload, channel = (int(fd) for fd in details)
+        call(payload, Channel(channel))
 
 
 def die_with_parent(parent: int) -> None:
@@ -53,20 +53,43 @@ def become(command: tuple[str, ...]) -> None:
         sys.exit(127 if isinstance(exc, FileNotFoundError) else 126)
 
 
-class Report:
-    """What the parent is told, once: eight bytes of length, then a pickled dictionary."""
+class Channel:
+    """This process's end of the connection to its parent; see `cobre.comm.launch.Parent`.
+
+    To the parent: frames of eight bytes of length and a pickled pair, the kind of message and its content.
+    From the parent: a byte for each `release` of another rank, and the stream's end once a rank has failed.
+    """
 
     def __init__(self, fd: int) -> None:
         os.set_inheritable(fd, False)
         self._fd = fd
-        self._sent = False
+        self._reported = False
 
-    def success(self, value: bytes) -> None:
-        """Send the pickled result."""
-        self._send({"succeeded": True, "value": value})
+    def send(self, message: object) -> None:
+        """Send a message to the parent. An exception raised by a signal would tear it: defer signals."""
+        self._send("message", message)
 
-    def failure(self, error: BaseException) -> None:
-        """Send the exception, its traceback as text, and what is lost when it is pickled."""
+    def release(self) -> None:
+        """Let the other ranks return from their next `wait`."""
+        self._send("release", None)
+
+    def wait(self) -> None:
+        """Wait, without a time limit, until another rank has called `release`.
+
+        Raises:
+            CollectiveFailed: a rank has failed, so nobody will.
+        """
+        if not os.read(self._fd, 1):
+            from cobre.errors import CollectiveFailed  # noqa: PLC0415
+
+            raise CollectiveFailed("wait", "another rank has failed; read its own traceback first")
+
+    def succeed(self, value: bytes) -> None:
+        """Report the pickled result."""
+        self._report("result", value)
+
+    def fail(self, error: BaseException) -> None:
+        """Report the exception, its traceback as text, and what is lost when it is pickled."""
         import time  # noqa: PLC0415
 
         when = time.monotonic()  # comparable between the processes of a machine
@@ -75,43 +98,51 @@ class Report:
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
             trace = trace.tb_next  # frames of this file say nothing to the user
-        self._send(
+        self._report(
+            "failure",
             {
-                "succeeded": False,
-                "value": _pickled(error),
+                "error": _pickled(error),
                 "when": when,
                 "trace": "".join(traceback.format_exception(type(error), error, trace)),
                 "is_consequence": _is_consequence(error),
                 "exit_code": _exit_code(error),
-            }
+            },
         )
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _report(self, kind: str, content: object) -> None:
+        if not self._reported:  # only what happened first counts
+            self._reported = True
+            self._send(kind, content)
+
+    def _send(self, kind: str, content: object) -> None:
         import pickle  # noqa: PLC0415
 
-        if not self._sent:
-            self._sent = True
-            data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-            with os.fdopen(self._fd, "wb") as pipe:
-                pipe.write(len(data).to_bytes(8, "little") + data)
+        data = pickle.dumps((kind, content), pickle.HIGHEST_PROTOCOL)
+        frame = memoryview(len(data).to_bytes(8, "little") + data)
+        try:
+            while frame:
+                frame = frame[os.write(self._fd, frame) :]
+        except BrokenPipeError:  # the parent is gone, and this process about to be
+            pass
 
 
-def call(payload: int, report: Report) -> None:
+def call(payload: int, channel: Channel) -> None:
     """Run the payload's function with a communicator and report its result or its exception."""
     try:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # a pipe holds lines back
-        backend, function, args, kwargs = _load(payload)
-        from cobre.comm._selection import create_communicator  # noqa: PLC0415  sys.path is the parent's now
+        backend, function, takes_parent, args, kwargs = _load(payload)
+        from cobre.comm.selection import create_communicator  # noqa: PLC0415  sys.path is the parent's now
 
         with create_communicator(backend) as comm:
             try:
-                value = _pickled_result(function(comm, *args, **kwargs))
+                given = (comm, channel) if takes_parent else (comm,)
+                value = _pickled_result(function(*given, *args, **kwargs))
             except BaseException as exc:
-                report.failure(exc)  # before the communicator closes and others fail in consequence
+                channel.fail(exc)  # before the communicator closes and others fail in consequence
                 raise
-        report.success(value)
+        channel.succeed(value)
     except BaseException as exc:
-        report.failure(exc)
+        channel.fail(exc)
         if isinstance(exc, SystemExit):
             raise  # its words and its code are Python's business
         sys.exit(1)

@@ -7,33 +7,12 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cobre.comm._backend import Config
-from cobre.comm._base import BackendCommunicator
-from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE
-from cobre.comm._registry import BUILTIN, backend_names, load
-from cobre.errors import BackendError, BackendNotAvailable, InvalidBackend
+from cobre.comm.config import MPI_LAUNCHER_VARIABLES, MPI_RANK_PROCESS_VARIABLE, MpiConfig
+from cobre.comm.contract import BackendCommunicator
+from cobre.comm.registry import BUILTIN, Config, LaunchedRank, backend_names, find, load
+from cobre.errors import BackendNotAvailable, InvalidBackend
 
 BACKEND_VARIABLE = "COBRE_COMM_BACKEND"
-
-#: Variables that MPI launchers set in every process they start.
-MPI_LAUNCHER_VARIABLES = (
-    "PMI_RANK",
-    "PMI_SIZE",
-    "OMPI_COMM_WORLD_RANK",
-    "OMPI_COMM_WORLD_SIZE",
-    "MPI_LOCALRANKID",
-    "SLURM_PROCID",
-)
-
-#: Where launchers say which rank a process is.
-RANK_VARIABLES = (
-    "COBRE_TCP_RANK",
-    "COBRE_SHM_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "PMIX_RANK",
-    "SLURM_PROCID",
-)
 
 
 @dataclass(frozen=True)
@@ -65,6 +44,32 @@ def choose(env: Mapping[str, str]) -> Choice:
     if requested not in BUILTIN and requested not in backend_names():
         raise InvalidBackend(requested, ("auto", *backend_names()), BACKEND_VARIABLE)
     return Choice(requested, f"{BACKEND_VARIABLE} is {requested!r}")
+
+
+def launched_rank(backend: str = "auto", env: Mapping[str, str] | None = None) -> LaunchedRank | None:
+    """Say which rank of which group this process was started as; None if it was started alone.
+
+    The one question that decides whether a program joins a group or runs by itself, and which of several
+    processes speaks. The backend itself answers it; nothing is started.
+
+    Args:
+        backend: a name, or ``"auto"`` for the one that the environment leads to.
+        env: variables; this process's own unless given.
+
+    Raises:
+        InvalidBackend: no backend has that name.
+        BackendNotAvailable: its package cannot be imported.
+        MissingConfiguration: this is a rank, but which one of how many is absent or malformed.
+
+    >>> launched_rank(env={"COBRE_SHM_NAME": "/cobre-42", "COBRE_SHM_RANK": "3", "COBRE_SHM_SIZE": "4"})
+    LaunchedRank(backend='shm', rank=3, size=4)
+    >>> launched_rank(env={}) is None
+    True
+    """
+    env = os.environ if env is None else env
+    if backend == "auto":
+        return find(choose(env).backend, BACKEND_VARIABLE).launched_as(env)
+    return find(backend).launched_as(env)
 
 
 def create_communicator(kind: str | Config | None = None) -> BackendCommunicator:
@@ -125,9 +130,9 @@ def _detect(env: Mapping[str, str]) -> Choice:
             return Choice("mpi", found)
         except BackendNotAvailable as exc:
             passed_over.append(f"mpi: {found}, but {exc}")
-            if launched_ranks(env) > 1:
+            if (promised := MpiConfig.launched_as(env).size) > 1:
                 warning = (
-                    f"{found}, which promises {launched_ranks(env)} ranks, but {exc}. "
+                    f"{found}, which promises {promised} ranks, but {exc}. "
                     "Unless another backend is configured, each process runs alone and does all the work."
                 )
 
@@ -160,26 +165,3 @@ def _single_slurm_task(env: Mapping[str, str]) -> str:
     if step_tasks is None and "SLURM_JOB_ID" in env:
         return "this is the batch shell, not a step started by srun"
     return ""
-
-
-def launched_ranks(env: Mapping[str, str]) -> int:
-    """How many ranks the launcher says it started; 1 if it does not say."""
-    for variable in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
-        if env.get(variable, "").isdecimal():
-            return int(env[variable])
-    return 1
-
-
-def launched_rank(env: Mapping[str, str]) -> int:
-    """The rank of this process in the group that a launcher made, 0 outside of one.
-
-    >>> launched_rank({"COBRE_SHM_NAME": "/cobre-42", "COBRE_SHM_RANK": "3"})
-    3
-    """
-    try:
-        if choose(env).backend == "local":  # a batch job has a number, too
-            return 0
-    except BackendError:
-        return 0
-    found = (env.get(name, "") for name in RANK_VARIABLES)
-    return next((int(text) for text in found if text.isdecimal()), 0)

@@ -13,8 +13,8 @@ import threading
 import time
 from contextlib import suppress
 
-from cobre.comm._config import TcpConfig
-from cobre.comm._tcp_handshake import Stranger
+from cobre.comm.assembly.handshake import Stranger
+from cobre.comm.config import TcpConfig
 from cobre.errors import InitializationFailed
 
 CHUNK_BYTES = 256 * 1024

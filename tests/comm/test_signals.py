@@ -4,12 +4,12 @@ import signal
 
 import pytest
 
-from cobre.sddp._finishing import finishing
+from cobre.comm.launch import deferred_signals
 
 
 def test_without_a_signal_nothing_changes():
     before = signal.getsignal(signal.SIGINT)
-    with finishing():
+    with deferred_signals():
         pass
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -19,7 +19,7 @@ def ctrl_c():
 
 
 def finish(*steps):
-    with finishing():
+    with deferred_signals():
         for step in steps:
             step()
 
@@ -48,7 +48,7 @@ def test_an_error_comes_before_a_signal():
 def test_a_signal_that_nobody_handles_is_left_alone():
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
-        with finishing():
+        with deferred_signals():
             assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     finally:
         signal.signal(signal.SIGTERM, before)

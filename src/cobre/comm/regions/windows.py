@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cobre.comm._base import SharedRegion
-from cobre.comm._memory import available_bytes
+from cobre.comm.regions.shared import SharedRegion, available_bytes
 from cobre.errors import AllocationFailed, CollectiveFailed, InvalidCommunicator
 
 if TYPE_CHECKING:
