@@ -14,8 +14,8 @@ from sphinx.util.docutils import SphinxDirective
 
 import cobre
 from cobre import errors
+from cobre.cli import COMMANDS
 from cobre.cli import app as command
-from cobre.cli._help import _sections as sections
 from cobre.comm import ReduceOp
 from cobre.comm.testing import CHECKS, promise
 from cobre.sddp import Event
@@ -186,11 +186,21 @@ class CommandHelp(_Generated):
             _, found, _ = found.resolve_command(typer.Context(found), [name])
         words = re.sub(r"^Example: (.+)$", r"Example: `\1`", found.help or "", flags=re.MULTILINE)
         lines = words.splitlines()
-        for heading, rows in sections(found, typer.Context(found, info_name=self.arguments[0])).items():
-            first = heading.removesuffix("s") if heading in {"Arguments", "Options"} else heading
-            lines += ["", f"| {first} | |", "| --- | --- |"]
+        for heading, rows in self._sections(found).items():
+            lines += ["", f"| {heading} | |", "| --- | --- |"]
             lines += [f"| {self._name(name)} | {_cell(meaning)} |" for name, meaning in rows]
         return "\n".join(lines)
+
+    def _sections(self, found):
+        """Commands, arguments and options, each with its help."""
+        context = typer.Context(found, info_name=self.arguments[0])
+        below = {name: one.help.partition("\n\n")[0] for name, one in getattr(found, "commands", {}).items()}
+        groups = COMMANDS if self.arguments[0] == "cobre" else {"Command": below} if below else {}
+        sections = {heading: list(rows.items()) for heading, rows in groups.items()}
+        for param in found.get_params(context):
+            heading = param.param_type_name.capitalize()
+            sections.setdefault(heading, []).append(param.get_help_record(context))
+        return sections
 
     def _name(self, name):
         """A command leads to its section; what belongs together stays together."""

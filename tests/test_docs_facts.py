@@ -26,7 +26,7 @@ import cobre.study
 import cobre.system
 from cobre import errors
 from cobre.case._report import Kind
-from cobre.cli._ending import exit_code
+from cobre.cli._exit import exit_code
 from cobre.comm import config
 from cobre.comm.config import MPI_LAUNCHER_VARIABLES
 from cobre.comm.registry import BUILTIN

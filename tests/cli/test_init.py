@@ -33,7 +33,7 @@ def test_the_list_has_all_with_their_sizes(arguments):
     listed, steps = out.split("\n\n")
     assert [line.split(":")[0] for line in listed.splitlines()[::2]] == list(case.templates())
     assert steps == "next:\n  cobre init my_case --template one-reservoir\n"
-    assert "one-reservoir: 12 stages, 1 bus, 1 hydro, 3 thermals\n" in out
+    assert "one-reservoir: 12 stages, 1 hydro plant, 3 thermal plants, 1 bus\n" in out
 
 
 @pytest.mark.parametrize(

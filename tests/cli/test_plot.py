@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import cobre
 from cobre.cli import app
-from cobre.cli._ending import exit_code
+from cobre.cli._exit import exit_code
 from cobre.errors import InvalidChoice, MissingExtra, ResultsError
 from tests.study.cases import copy
 

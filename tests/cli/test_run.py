@@ -57,7 +57,7 @@ def test_a_run_says_what_it_did_and_where_it_is(case, alone, tmp_path):
     assert out.splitlines()[0].startswith("trained: 4 iterations in ")
     assert out.splitlines()[1].startswith("simulated: 5 scenarios in ")
     assert f"written to {tmp_path / 'out'}" in out.splitlines()
-    assert f"{case}: 12 stages, 1 bus, 1 hydro, 3 thermals" in err
+    assert f"{case}: 12 stages, 1 hydro plant, 3 thermal plants, 1 bus" in err
     assert same(alone, tmp_path / "out")
 
 

@@ -37,7 +37,7 @@ def test_a_case(folder):
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == str(folder)
     for part in (
-        "12 stages, 1 bus, 1 hydro, 3 thermals",
+        "12 stages, 1 hydro plant, 3 thermal plants, 1 bus",
         "2026-01-01 to 2026-12-31, 1 block in each stage",
         "250 GWh when full, 16.8 % of the load; 50 % full at the beginning",
         "3 forward passes in each iteration; stops after 4 iterations; seed 1",

@@ -7,7 +7,7 @@ import os
 import typer
 
 from cobre import __version__
-from cobre.cli._group import LazyGroup
+from cobre.cli._group import LazyGroup, new_app
 from cobre.errors import CobreError
 
 #: The commands: each is the function of its name, or the Typer ``app``, in the module of its name, which is
@@ -39,13 +39,7 @@ class _Commands(LazyGroup):
     table = COMMANDS
 
 
-app = typer.Typer(
-    name="cobre",
-    cls=_Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
+app = new_app(name="cobre", cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -68,6 +62,6 @@ def main() -> None:
     try:
         app()
     except CobreError as error:
-        from cobre.cli._ending import end  # noqa: PLC0415
+        from cobre.cli._exit import end  # noqa: PLC0415
 
         end(error)

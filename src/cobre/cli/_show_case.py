@@ -10,21 +10,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from cobre.case import CaseSummary, HydroSummary
-from cobre.cli._tables import Rows, facts, heading, more, next_steps, number, table
+from cobre.cli._tables import Rows, facts, heading, more, next_steps, number, sizes, table
 from cobre.formatting import count
-
-#: How kinds of entities are called.
-KINDS = {
-    "stages": "stage",
-    "buses": "bus",
-    "lines": "line",
-    "hydros": "hydro",
-    "thermals": "thermal",
-    "sources": "source",
-    "pumping": "pumping station",
-    "contracts": "contract",
-    "constraints": "constraint",
-}
 
 
 def show(console: Console, case: CaseSummary, limit: int | None) -> None:
@@ -40,9 +27,8 @@ def show(console: Console, case: CaseSummary, limit: int | None) -> None:
 
 
 def _overview(case: CaseSummary) -> Iterator[tuple[str, str]]:
-    counts = ", ".join(count(size, KINDS[kind]) for kind, size in case.counts.items() if size)
     last = date.fromisoformat(case.end) - timedelta(days=1)
-    yield "there are", counts
+    yield "size", sizes(case.counts)
     yield "time", f"{case.start} to {last}, {_between(case.blocks, 'block')} in each stage"
     yield "randomness", _randomness(case)
     if case.annual_discount_percent:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from cobre.cli._tables import Rows, facts, heading, more, next_steps, table
+from cobre.cli._tables import Rows, facts, heading, more, next_steps, sizes, table
 from cobre.formatting import amount, count, duration, stopped
 from cobre.report import (
     DeficitSummary,
@@ -41,8 +41,7 @@ def show(console: Console, found: Summary, limit: int | None) -> None:
 def _overview(found: Summary) -> Iterator[tuple[str, str]]:
     run = found.run
     if found.case:
-        sizes = [count(size, _one(kind)) for kind, size in found.dimensions.items() if size]
-        yield "case", f"{found.case}: {', '.join(sizes)}"
+        yield "case", f"{found.case}: {sizes(found.dimensions)}"
     if run:
         versions = f"cobre {run.get('cobre_version')}, HiGHS {run.get('solver_version')}"
         python = f"Python {run['python']}" if "python" in run else "Python"
@@ -54,10 +53,6 @@ def _overview(found: Summary) -> Iterator[tuple[str, str]]:
         yield from _simulated(found.simulation)
     if found.deficit:
         yield "deficit", _short(found.deficit, found.simulation)
-
-
-def _one(kind: str) -> str:
-    return {"buses": "bus"}.get(kind, kind.removesuffix("s"))
 
 
 def _trained(training: TrainingSummary) -> Iterator[tuple[str, str]]:

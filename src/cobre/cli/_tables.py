@@ -1,4 +1,4 @@
-"""How numbers are laid out for people."""
+"""Layout of headings, facts and tables for people."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from cobre.elements import KINDS, labels
+from cobre.formatting import count
 
 #: A cell: words, a number, or nothing.
 Cell = str | float | None
@@ -54,6 +57,20 @@ def number(value: float) -> str:
     ['0', '0.0123', '12.3', '1,234', '16,341,184,655', '-0.5']
     """
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def sizes(counts: Mapping[str, int]) -> str:
+    """Return the numbers of stages, elements and so on that are not 0, from their keys in summaries.
+
+    >>> sizes({"stages": 12, "lines": 0, "pumping": 2, "hydros": 1})
+    '12 stages, 1 hydro plant, 2 pumping stations'
+    """
+    elements = {labels(kind).KEY: labels(kind) for kind in KINDS}
+    others = [count(number, key.removesuffix("s")) for key, number in counts.items() if key not in elements]
+    known = [
+        count(counts[key], names.SINGULAR, names.PLURAL) for key, names in elements.items() if counts.get(key)
+    ]
+    return ", ".join([*others, *known])
 
 
 def more(console: Console, total: int, limit: int | None) -> None:

@@ -18,7 +18,7 @@ from cobre.cli import _console
 from cobre.cli._backends import Backends
 from cobre.cli._complete import backend_names
 from cobre.cli._console import Color, ColorOption, FormatOption
-from cobre.cli._group import Command, Group
+from cobre.cli._group import new_app
 from cobre.cli._installation import inspect_installation
 from cobre.comm import Topology, choose, create_communicator
 from cobre.comm.bench import Measurement, count
@@ -26,7 +26,7 @@ from cobre.comm.bench import bench as measure
 from cobre.comm.launch import group_environments, run_command
 from cobre.comm.testing import CHECKS, GroupRunner, Outcome, run_checks
 
-app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False)
+app = new_app(no_args_is_help=True)
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def _comm() -> None:
     """
 
 
-@app.command(cls=Command)
+@app.command()
 def info(output_format: FormatOption = "human", color: ColorOption = "auto") -> None:
     """Print which backends are available, which one would be chosen here, and why.
 
@@ -65,7 +65,7 @@ def info(output_format: FormatOption = "human", color: ColorOption = "auto") -> 
         backends.show(_console.stdout(color))
 
 
-@app.command(cls=Command)
+@app.command()
 def check(
     backend: Backend = None,
     ranks: Ranks = None,
@@ -99,7 +99,7 @@ def check(
     raise typer.Exit(1 if failed and runner.rank == 0 else 0)
 
 
-@app.command(cls=Command)
+@app.command()
 def bench(
     backend: Backend = None,
     ranks: Ranks = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ import typer
 from cobre.cli import _console
 from cobre.cli._complete import template_names
 from cobre.cli._console import Color, ColorOption
-from cobre.cli._help import WIDEST, row
 
 
 def init(
@@ -56,33 +54,20 @@ def init(
 
 def _list(color: Color) -> None:
     from cobre.case import DEFAULT_TEMPLATE, templates  # noqa: PLC0415
-    from cobre.cli._tables import next_steps  # noqa: PLC0415
+    from cobre.cli._tables import next_steps, sizes  # noqa: PLC0415
 
     console = _console.stdout(color)
     for template in templates().values():
-        sizes = ", ".join(
-            f"{number} {name if number > 1 else name[:-1].removesuffix('e')}"
-            for name, number in vars(template).items()
-            if isinstance(number, int)
-        )
-        console.print(f"[cyan]{template.name}[/cyan]: {sizes}\n  {template.description}")
+        counts = {name: number for name, number in vars(template).items() if isinstance(number, int)}
+        console.print(f"[cyan]{template.name}[/cyan]: {sizes(counts)}\n  {template.description}")
     next_steps(console, ["init", "my_case", "--template", DEFAULT_TEMPLATE])
 
 
 def _tell(folder: Path, template: str, made: dict[str, str], color: Color, *, chosen: bool) -> None:
-    from rich.text import Text  # noqa: PLC0415
-
-    from cobre.cli._tables import next_steps  # noqa: PLC0415
+    from cobre.cli._tables import facts, next_steps  # noqa: PLC0415
 
     console = _console.stdout(color)
     note = "" if chosen else " (the simplest; cobre init --list has more)"
     console.print(f"made {folder} from the template {template}{note}", soft_wrap=True)
-    names = {file: "  " * file.count("/") + Path(file).name for file in made}
-    indent = 4 + max(map(len, names.values()))
-    width = min(console.width, WIDEST)
-    for parent, files in groupby(made, lambda file: file.rpartition("/")[0]):
-        if parent:
-            console.print(Text(f"  {parent}/", "cyan"))
-        for file in files:
-            console.print(row(names[file], made[file], indent, width))
+    facts(console, made)
     next_steps(console, ["validate", str(folder)], ["run", str(folder), "--workers", "2"])

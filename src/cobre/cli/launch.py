@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from cobre.cli._complete import backend_names
-from cobre.cli._group import Command
+from cobre.cli._group import new_app
 
-app = typer.Typer(add_completion=False)
+app = new_app()
 
 
 # What follows the command's name is its own, options included, with or without "--" before it.
-@app.command(cls=Command, context_settings={"allow_interspersed_args": False})
+@app.command(context_settings={"allow_interspersed_args": False})
 def launch(  # noqa: PLR0913, PLR0917  the options of a command
     command: Annotated[list[str], typer.Argument(help="The program that each rank runs, and its arguments.")],
     ranks: Annotated[

@@ -12,15 +12,18 @@ import typer
 
 from cobre.cli._complete import backend_names, case_folders
 from cobre.cli._console import COLOR_HELP, Color
-from cobre.cli._ending import launched_here, resumable
-from cobre.cli._telling import Format, Teller, teller
+from cobre.cli._exit import launched_here, resumable
+from cobre.cli._reporter import Format, RunReporter, reporter_for
 
 WORK, OUTPUT = "Work", "Output"
 
 
 def run(  # noqa: PLR0913, PLR0917  the options of a command
     case: Annotated[
-        Path, typer.Argument(help="The case folder, which holds config.json.", autocompletion=case_folders)
+        Path,
+        typer.Argument(
+            metavar="CASE", help="The case folder, which holds config.json.", autocompletion=case_folders
+        ),
     ],
     workers: Annotated[
         int,
@@ -103,16 +106,20 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         "--color": (color, "auto"),
     }
     again = shlex.join(["cobre", "run", str(case), *_given(options), "--resume"])
-    speaks = launched_here().rank == 0
-    telling = teller(output_format, quiet=quiet, color=color, speaks=speaks)
-    with _told(telling):
+    is_root = launched_here().rank == 0
+    reporter = reporter_for(output_format, quiet=quiet, color=color, is_root=is_root)
+    with _reported(reporter):
         loaded = study.CaseLoader.load(case)
-        telling.introduce(loaded)
-        if speaks:
+        reporter.introduce(loaded)
+        if is_root:
             _advise(workers, loaded.config.training.forward_passes)
     folder = output_folder(loaded, output)
     checkpoint = checkpoint_in(folder, loaded)
-    with resumable(checkpoint, again), _told(telling, checkpoint, again), telling.listening() as listeners:
+    with (
+        resumable(checkpoint, again),
+        _reported(reporter, checkpoint, again),
+        reporter.listening() as listeners,
+    ):
         done = study.run(
             loaded,
             backend=backend,
@@ -122,16 +129,16 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
             resume=resume,
             listeners=listeners,
         )
-    telling.finished(loaded, done)
+    reporter.finished(loaded, done)
 
 
 @contextmanager
-def _told(telling: Teller, checkpoint: Path | None = None, again: str = "") -> Iterator[None]:
-    """Tell why it failed, if it does; with the command that goes on, if there is something to go on from."""
+def _reported(reporter: RunReporter, checkpoint: Path | None = None, again: str = "") -> Iterator[None]:
+    """Report a failure, with the command that resumes the run if there is a checkpoint."""
     try:
         yield
     except BaseException as error:
-        telling.failed(error, again if checkpoint is not None and checkpoint.exists() else None)
+        reporter.failed(error, again if checkpoint is not None and checkpoint.exists() else None)
         raise
 
 

@@ -12,9 +12,9 @@ import typer
 from cobre.cli import _console
 from cobre.cli._complete import schema_names
 from cobre.cli._console import ColorOption
-from cobre.cli._group import Command, Group
+from cobre.cli._group import new_app
 
-app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False)
+app = new_app(no_args_is_help=True)
 
 
 @app.callback()
@@ -25,22 +25,19 @@ def _schema() -> None:
     """
 
 
-@app.command("list", cls=Command)
+@app.command("list")
 def list_(color: ColorOption = "auto") -> None:
     """List the files of a case that have a schema, and what they are for.
 
     Example: cobre schema list
     """
     from cobre.case import DOCUMENTS, FILE_DESCRIPTIONS  # noqa: PLC0415
-    from cobre.cli._help import WIDEST, row  # noqa: PLC0415
+    from cobre.cli._tables import facts  # noqa: PLC0415
 
-    console = _console.stdout(color)
-    indent = 4 + max(map(len, DOCUMENTS))
-    for file in DOCUMENTS:
-        console.print(row(file, FILE_DESCRIPTIONS[file], indent, min(console.width, WIDEST)))
+    facts(_console.stdout(color), {file: FILE_DESCRIPTIONS[file] for file in DOCUMENTS})
 
 
-@app.command(cls=Command)
+@app.command()
 def show(
     name: Annotated[
         str,
@@ -65,7 +62,7 @@ def show(
     typer.echo(json.dumps(known[wanted], indent=2))
 
 
-@app.command(cls=Command)
+@app.command()
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write them.")] = Path("schemas"),
 ) -> None:

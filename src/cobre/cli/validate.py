@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 def validate(
     case: Annotated[
-        Path, typer.Argument(help="The case folder, which holds config.json.", autocompletion=case_folders)
+        Path,
+        typer.Argument(
+            metavar="CASE", help="The case folder, which holds config.json.", autocompletion=case_folders
+        ),
     ],
     output_format: FormatOption = "human",
     color: ColorOption = "auto",

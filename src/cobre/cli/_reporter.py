@@ -1,4 +1,4 @@
-"""What a run says while it goes on and when it ends, in the format that was asked for."""
+"""Output of ``cobre run``: progress, result and failure, in the format that was asked for."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ import typer
 
 from cobre import __version__
 from cobre.cli import _console, _outcome
-from cobre.cli._ending import exit_code_of, launched_here
-from cobre.elements.bus.data import Bus
-from cobre.elements.hydro.data import Hydro
-from cobre.elements.line.data import Line
-from cobre.elements.non_controllable_source.data import NonControllableSource
-from cobre.elements.thermal.data import Thermal
-from cobre.formatting import count
+from cobre.cli._exit import exit_code_of, launched_here
 
 if TYPE_CHECKING:
     from cobre.case import Case
@@ -30,67 +24,61 @@ if TYPE_CHECKING:
 Format = Literal["human", "json", "jsonl"]
 
 
-def teller(output_format: Format, *, quiet: bool, color: _console.Color, speaks: bool) -> Teller:
-    """Return who tells of a run; where other ranks speak for this one, nobody."""
-    if not speaks:
-        return Nobody()
+def reporter_for(output_format: Format, *, quiet: bool, color: _console.Color, is_root: bool) -> RunReporter:
+    """Return the reporter for the options of ``cobre run``; only rank 0 reports."""
+    if not is_root:
+        return SilentReporter()
     if output_format != "human":
-        return Json(lines=output_format == "jsonl")
-    return Teller() if quiet else Human(color)
+        return JsonReporter(lines=output_format == "jsonl")
+    return RunReporter() if quiet else TerminalReporter(color)
 
 
-class Teller:
-    """Tells of warnings alone; what ended a run is told when the command ends."""
+class RunReporter:
+    """Reports warnings only, as with ``--quiet``; errors are printed when the command exits."""
 
     def introduce(self, case: Case) -> None:
-        """Say what is doubtful about a case."""
+        """Print the warnings about a case."""
         show_warnings(case.warnings)
 
     @contextmanager
     def listening(self) -> Iterator[Sequence[Listener]]:
-        """Give the listeners for a run, and close them when it is over."""
+        """Return the listeners of a run, and close them afterwards."""
         yield (_warn,)
 
     def finished(self, case: Case, done: RunResult) -> None:
-        """Say how the run ended."""
+        """Report the result of the run."""
 
     def failed(self, error: BaseException, resume: str | None) -> None:
-        """Say why the run ended early, and the command that goes on with it, if there is one."""
+        """Report why the run failed, and the command that resumes it, if there is one."""
 
 
-class Nobody(Teller):
-    """Tells nothing."""
+class SilentReporter(RunReporter):
+    """Reports nothing, on ranks other than 0."""
 
     def introduce(self, case: Case) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
-class Human(Teller):
-    """Tells people: a live view while it runs, a summary at the end."""
+class TerminalReporter(RunReporter):
+    """Reports to people: a live view during the run, a summary at the end."""
 
     def __init__(self, color: _console.Color) -> None:
         self._color = color
-        # Launchers give ranks terminals that are none, and gather what is written there.
+        # Launchers collect the output of ranks, even where it looks like a terminal.
         self._watched = launched_here().size == 1
 
     def introduce(self, case: Case) -> None:
-        """Say how large the case is, and what is doubtful about it."""
-        system = case.system
-        counts = {
-            "stage": len(system.stages),
-            "bus": len(system.of(Bus)),
-            "line": len(system.of(Line)),
-            "hydro": len(system.of(Hydro)),
-            "thermal": len(system.of(Thermal)),
-            "source": len(system.of(NonControllableSource)),
-        }
-        words = ", ".join(count(number, name) for name, number in counts.items() if number)
-        typer.echo(f"{case.folder}: {words}", err=True)
+        """Print the size of the case and the warnings about it."""
+        from cobre.cli._tables import sizes  # noqa: PLC0415
+        from cobre.elements import KINDS, data_class, labels  # noqa: PLC0415
+
+        elements = {labels(kind).KEY: len(case.system.of(data_class(kind))) for kind in KINDS}
+        typer.echo(f"{case.folder}: {sizes({'stages': case.stages, **elements})}", err=True)
         super().introduce(case)
 
     @contextmanager
     def listening(self) -> Iterator[Sequence[Listener]]:
-        """Show the run."""
+        """Show the progress of the run."""
         from cobre.progress import LiveTable  # noqa: PLC0415  it takes half a second
 
         with LiveTable(_console.stderr(self._color, watched=self._watched)) as table:
@@ -101,23 +89,23 @@ class Human(Teller):
         _outcome.show(_console.stdout(self._color, watched=self._watched), case, done)
 
 
-class Json(Teller):
-    """Tells programs: one object at the end, and before it, if they are wanted, all events as lines."""
+class JsonReporter(RunReporter):
+    """Reports to programs: one object at the end, preceded by one line per event if ``lines``."""
 
     def __init__(self, *, lines: bool) -> None:
         self._lines = lines
 
     @contextmanager
     def listening(self) -> Iterator[Sequence[Listener]]:
-        """Write events, as they come."""
+        """Write each event at once, if lines are wanted."""
         yield (_warn, self._write_event) if self._lines else (_warn,)
 
     def finished(self, case: Case, done: RunResult) -> None:
-        """Write the figures."""
+        """Write the result."""
         self._write(_outcome.figures(case, done))
 
     def failed(self, error: BaseException, resume: str | None) -> None:
-        """Write what an error says."""
+        """Write the error."""
         self._write(
             {
                 "event": "run_failed",
@@ -134,7 +122,7 @@ class Json(Teller):
         self._write(to_dict(event))
 
     def _write(self, content: dict[str, Any]) -> None:
-        """Write an object. If nobody reads any more, the run goes on unread."""
+        """Write an object. If the reader has gone, the run goes on without output."""
         try:
             print(json.dumps(content, allow_nan=False, indent=None if self._lines else 2), flush=True)  # noqa: T201
         except BrokenPipeError:
@@ -144,7 +132,7 @@ class Json(Teller):
 
 
 def show_warnings(warnings: Sequence[Finding]) -> None:
-    """Say what is doubtful about a case."""
+    """Print the warnings about a case."""
     for warning in warnings:
         typer.echo(f"warning: {warning.file}: {warning}", err=True)
 
