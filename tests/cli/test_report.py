@@ -82,3 +82,25 @@ def test_without_the_extra_it_says_what_to_install(case, missing):
     code, out, err = run("report", case / "output", before=(sys.executable, "-c", program))
     assert (code, out) == (2, "")
     assert "pip install 'cobre-parallel[report]'" in err
+
+
+@pytest.mark.parametrize(
+    ("call", "heavy"),
+    [
+        ("from cobre.report import write; write(folder, page)", {"cobre._lp", "highspy", "pydantic"}),
+        # typer itself imports pydantic, where it is installed
+        (
+            "from cobre.cli import app; app(['report', folder, '-o', page], standalone_mode=False)",
+            {"cobre._lp", "highspy", "cobre.case"},
+        ),
+    ],
+    ids=["function", "command"],
+)
+def test_it_loads_neither_the_solver_nor_the_reader_of_cases(case, tmp_path, call, heavy):
+    """A machine that shows results need not be able to compute them."""
+    page = tmp_path / "page.html"
+    program = f"import sys; folder, page = sys.argv[1:]; {call}; print(*({heavy} & sys.modules.keys()))"
+    code, out, err = run(case / "output", page, before=(sys.executable, "-c", program))
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == ""
+    assert "one more hm³ saves" in page.read_text(encoding="utf-8")
