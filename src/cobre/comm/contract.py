@@ -7,6 +7,7 @@ A backend writes the hooks and nothing else.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -15,7 +16,14 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cobre._native import ReduceOp, Turn, check_allgatherv, check_allreduce, check_broadcast
+from cobre._native import (
+    ReduceOp,
+    Turn,
+    check_allgatherv,
+    check_allreduce,
+    check_broadcast,
+    document_collectives,
+)
 from cobre.comm._closing import Closing
 from cobre.comm.regions.gather import (
     CopyingGatherRegion,
@@ -372,3 +380,12 @@ class NativeCommunicator(BackendCommunicator):
         raise NotImplementedError
 
     _allgatherv = _allreduce = _broadcast = _barrier = _replaced
+
+
+# So that help() on a communicator of any backend shows the contract.
+document_collectives(
+    allgatherv=inspect.getdoc(Communicator.allgatherv) or "",
+    allreduce=inspect.getdoc(Communicator.allreduce) or "",
+    broadcast=inspect.getdoc(Communicator.broadcast) or "",
+    barrier=inspect.getdoc(Communicator.barrier) or "",
+)
