@@ -16,7 +16,7 @@ import harness
 from rich.table import Table
 
 from cobre.comm import run_ranks
-from cobre.comm._launch import launch
+from cobre.comm.launch import run_command
 
 RANKS = 4
 LIMIT = 1.5
@@ -31,7 +31,7 @@ def bare_interpreters(ranks: int) -> None:
 def commands(ranks: int, shim: bool) -> None:
     """The price of ``cobre launch`` beside starting the command itself."""
     if shim:
-        assert launch(["true"], [{}] * ranks, prefix=False) == 0
+        assert run_command(["true"], [{}] * ranks, prefix=False) == 0
     else:
         for process in [subprocess.Popen(["true"]) for _ in range(ranks)]:
             assert process.wait() == 0

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from cobre.progress import ProgressBar
 from cobre.sddp import (
     BoundStalling,
     Checkpoint,
     IterationLimit,
     LimitedMemoryLevel1,
     MultistageProblem,
-    ProgressBar,
     StageModel,
     simulate,
     stages,

@@ -17,6 +17,7 @@ import cobre.case
 import cobre.comm
 import cobre.comm.testing
 import cobre.lp
+import cobre.progress
 import cobre.report
 import cobre.results
 import cobre.sddp
@@ -26,9 +27,10 @@ import cobre.system
 from cobre import errors
 from cobre.case._report import Kind
 from cobre.cli._ending import exit_code
-from cobre.comm import _config
-from cobre.comm._registry import BUILTIN
-from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
+from cobre.comm import config
+from cobre.comm.config import MPI_LAUNCHER_VARIABLES
+from cobre.comm.registry import BUILTIN
+from cobre.comm.selection import BACKEND_VARIABLE
 from tests import test_errors
 from tests.cli.commands import cobre as run_command
 from tests.cli.test_help import ALL
@@ -147,6 +149,7 @@ def test_links_from_outside_lead_to_a_place_on_a_page(page):
         (cobre.comm, "comm.md"),
         (cobre.comm.testing, "testing.md"),
         (cobre.sddp, "sddp.md events.md lp.md"),
+        (cobre.progress, "progress.md"),
         (cobre.lp, "lp.md"),
         (cobre.stochastic, "stochastic.md"),
         (cobre.case, "case.md"),
@@ -178,9 +181,9 @@ FOR_TESTS |= {"COBRE_TEST_CASES", "COBRE_TEST_RANDOM_CASES"}
 def test_the_table_of_variables_has_every_setting():
     rows = _rows((DOCS / "reference" / "environment.md").read_text())
     declared = {}
-    for config in (_config.ShmConfig, _config.TcpConfig, _config.MpiConfig):
-        for name, rule, required in config._declared():
-            default = "required" if required else getattr(config, name)
+    for kind in (config.ShmConfig, config.TcpConfig, config.MpiConfig):
+        for name, rule, required in kind._declared():
+            default = "required" if required else getattr(kind, name)
             if name == "coordinator":
                 default = "required, except on rank 0"
             shown = (
@@ -191,7 +194,7 @@ def test_the_table_of_variables_has_every_setting():
     assert described == declared
     assert rows.keys() - declared.keys() == {
         BACKEND_VARIABLE,
-        _config.MPI_RANK_PROCESS_VARIABLE,
+        config.MPI_RANK_PROCESS_VARIABLE,
         *FOR_TESTS,
     }
 

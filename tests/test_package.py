@@ -41,30 +41,27 @@ MAY_IMPORT = {
     "errors": "",
     "_native": "",
     "_lp": "",
-    "_words": "",
-    "_html": "",
-    "_about": "comm",
+    "estimates": "",
+    "formatting": "",
     "system": "",
     "comm": "_native",
     "lp": "_lp",
     "stochastic": "",
     "elements": "system lp",
-    "results": "_html elements system",
-    "sddp": "_html _words _lp comm lp stochastic",
+    "results": "estimates formatting elements system",
+    "sddp": "estimates formatting _lp comm lp stochastic",
+    "progress": "estimates formatting comm sddp",
     "hydrothermal": "elements system stochastic lp sddp results",
-    "case": "_html elements system stochastic sddp hydrothermal",
-    "report": "_words elements sddp results",
-    "study": "_html elements system stochastic lp comm sddp results hydrothermal case report",
-    "cli": "_about _words elements comm sddp case results report study",
+    "case": "formatting elements system stochastic sddp hydrothermal",
+    "report": "estimates formatting elements sddp results",
+    "study": "estimates formatting elements system stochastic lp comm sddp results hydrothermal case report",
+    "cli": "estimates formatting elements comm sddp progress case results report study",
     "__main__": "cli",
 }
 
 #: Private modules of one package that another still imports. Nothing is added here; what is gone is removed.
 STILL_CROSSED = {
     "cobre.comm._closing",
-    "cobre.comm._launch",
-    "cobre.comm._registry",
-    "cobre.comm._selection",
 }
 
 

@@ -27,6 +27,7 @@ from cobre.comm import (
     Communicator,
     HeapRegion,
     InitializationFailed,
+    LaunchedRank,
     MissingConfiguration,
     create_communicator,
     gather_topology,
@@ -169,6 +170,13 @@ class SocketBackend(Backend[SocketConfig]):
             raise MissingConfiguration(self.name, missing)
         address, rank, size, key = (env[variable] for variable in wanted)
         return SocketConfig(address, int(rank), int(size), key)
+
+    def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Read the rank, if there is one, and the size."""
+        if "SOCKET_BACKEND_RANK" not in env:
+            return None
+        config = self.configure(env)
+        return LaunchedRank(self.name, config.rank, config.size)
 
     def connect(self, config: SocketConfig) -> SocketCommunicator:
         """Meet the other ranks."""

@@ -1,6 +1,7 @@
 // cobre.comm's native part: argument checks, the rank-ordered reduction, placing a part.
 #include "arguments.hpp"
 #include "buffers.hpp"
+#include "group.hpp"
 #include "turn.hpp"
 
 #include <cstring>
@@ -126,6 +127,15 @@ void bind_comm(nb::module_& m) {
       .def_prop_ro(
           "finished", [](const Turn& self) { return self.finished() ? nb::cast(self.reason()) : nb::none(); },
           nb::sig("def finished(self) -> str | None"), "Why no collective can follow; None if one can.");
+
+  m.def(
+      "document_collectives",
+      [](const std::string& allgatherv, const std::string& allreduce, const std::string& broadcast,
+         const std::string& barrier) {
+        for (const auto define : documented_classes()) define({allgatherv, allreduce, broadcast, barrier});
+      },
+      nb::kw_only(), "allgatherv"_a, "allreduce"_a, "broadcast"_a, "barrier"_a,
+      "Give the collectives of all native groups their docstrings.");
 
   m.def("check_allgatherv", &check_allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a.none(), "rank"_a,
         "size"_a,

@@ -2,6 +2,11 @@
 
 namespace cobre::bind {
 
+std::vector<DefineCollectives>& documented_classes() {
+  static std::vector<DefineCollectives> classes;
+  return classes;
+}
+
 bool python_interrupts() {
   const nanobind::gil_scoped_acquire held;
   return PyErr_CheckSignals() != 0;

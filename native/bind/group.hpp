@@ -184,27 +184,49 @@ class GroupBinding {
   LazyGilRelease* gil_ = nullptr;  // of the collective that runs
 };
 
+/// The docstrings of the public collectives. The contract in Python has them; until it has been imported they
+/// are empty.
+struct Docstrings {
+  std::string allgatherv, allreduce, broadcast, barrier;
+};
+
+/// Classes whose collectives `document_collectives` defines again, with docstrings: nanobind copies a
+/// docstring when it makes a function, and cannot change it afterwards.
+using DefineCollectives = void (*)(const Docstrings&);
+std::vector<DefineCollectives>& documented_classes();
+
+template <class Self>
+void define_collectives(const Docstrings& docs) {
+  using namespace nanobind::literals;
+  namespace nb = nanobind;
+  auto type = nb::borrow<nb::class_<Self>>(nb::type<Self>());
+  for (const char* name : {"allgatherv", "allreduce", "broadcast", "barrier"}) {
+    if (nb::hasattr(type, name)) nb::delattr(type, name);  // else this would become an overload
+  }
+  type.def("barrier", &Self::barrier, docs.barrier.c_str())
+      .def(
+          "allgatherv", &Self::allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a = nb::none(),
+          nb::sig("def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], "
+                  "displs: Sequence[SupportsIndex] | None = None) -> None"),
+          docs.allgatherv.c_str())
+      .def("allreduce", &Self::allreduce, "send"_a, "recv"_a, "op"_a = comm::ReduceOp::sum,
+           nb::sig("def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None"),
+           docs.allreduce.c_str())
+      .def("broadcast", &Self::broadcast, "buf"_a, "root"_a = 0,
+           nb::sig("def broadcast(self, buf: BufferLike, root: int = 0) -> None"), docs.broadcast.c_str());
+}
+
 /// Give the Python class the methods that all groups have.
 template <class Self>
 void bind_collectives(nanobind::class_<Self>& type) {
   using namespace nanobind::literals;
   namespace nb = nanobind;
-  type.def("barrier", &Self::barrier, "Communicator.barrier, checks included.")
-      .def(
-          "allgatherv", &Self::allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a = nb::none(),
-          nb::sig("def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], "
-                  "displs: Sequence[SupportsIndex] | None = None) -> None"),
-          "Communicator.allgatherv, checks included.")
-      .def("allreduce", &Self::allreduce, "send"_a, "recv"_a, "op"_a = comm::ReduceOp::sum,
-           nb::sig("def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None"),
-           "Communicator.allreduce, checks included.")
-      .def("broadcast", &Self::broadcast, "buf"_a, "root"_a = 0,
-           nb::sig("def broadcast(self, buf: BufferLike, root: int = 0) -> None"),
-           "Communicator.broadcast, checks included.")
-      .def("announce", &Self::announce, "operation"_a, "count"_a, "kind"_a, "itemsize"_a, "answer"_a,
+  define_collectives<Self>({});
+  documented_classes().push_back(&define_collectives<Self>);
+  type.def("announce", &Self::announce, "operation"_a, "count"_a, "kind"_a, "itemsize"_a, "answer"_a,
            nb::sig("def announce(self, operation: str, count: int, kind: str, itemsize: int, answer: "
                    "BufferLike) -> None"),
-           "Within another operation: agree on its arguments, and give everybody rank 0's answer.")
+           "Within another operation: agree on its arguments, and give all ranks rank 0's answer.")
       .def("all", &Self::all, "operation"_a, "yes"_a, "Within another operation: whether all ranks say yes.");
 }
 

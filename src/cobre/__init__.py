@@ -73,7 +73,19 @@ __all__ = [
 
 
 #: Packages that are imported when they are first used.
-_ROOMS = ("case", "comm", "hydrothermal", "lp", "report", "results", "sddp", "stochastic", "study", "system")
+_ROOMS = (
+    "case",
+    "comm",
+    "hydrothermal",
+    "lp",
+    "progress",
+    "report",
+    "results",
+    "sddp",
+    "stochastic",
+    "study",
+    "system",
+)
 
 
 def __getattr__(name: str) -> Any:

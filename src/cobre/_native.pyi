@@ -44,6 +44,9 @@ class Turn:
     def finished(self) -> str | None:
         """Why no collective can follow; None if one can."""
 
+def document_collectives(*, allgatherv: str, allreduce: str, broadcast: str, barrier: str) -> None:
+    """Give the collectives of all native groups their docstrings."""
+
 def check_allgatherv(send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None, rank: int, size: int) -> tuple[NDArray[Any], NDArray[Any], tuple[int, ...], tuple[int, ...]]:
     """
     Check the arguments of an allgatherv; return them flat, with displacements.
@@ -91,21 +94,17 @@ class MpiGroup:
     def finalized(self) -> bool:
         """Whether MPI has been finalised."""
 
-    def barrier(self) -> None:
-        """Communicator.barrier, checks included."""
+    def barrier(self) -> None: ...
 
-    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None:
-        """Communicator.allgatherv, checks included."""
+    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None: ...
 
-    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None:
-        """Communicator.allreduce, checks included."""
+    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None: ...
 
-    def broadcast(self, buf: BufferLike, root: int = 0) -> None:
-        """Communicator.broadcast, checks included."""
+    def broadcast(self, buf: BufferLike, root: int = 0) -> None: ...
 
     def announce(self, operation: str, count: int, kind: str, itemsize: int, answer: BufferLike) -> None:
         """
-        Within another operation: agree on its arguments, and give everybody rank 0's answer.
+        Within another operation: agree on its arguments, and give all ranks rank 0's answer.
         """
 
     def all(self, operation: str, yes: bool) -> bool:
@@ -127,21 +126,17 @@ class TcpGroup:
     def leave(self) -> None:
         """Say goodbye; peers that still need this rank fail at once."""
 
-    def barrier(self) -> None:
-        """Communicator.barrier, checks included."""
+    def barrier(self) -> None: ...
 
-    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None:
-        """Communicator.allgatherv, checks included."""
+    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None: ...
 
-    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None:
-        """Communicator.allreduce, checks included."""
+    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None: ...
 
-    def broadcast(self, buf: BufferLike, root: int = 0) -> None:
-        """Communicator.broadcast, checks included."""
+    def broadcast(self, buf: BufferLike, root: int = 0) -> None: ...
 
     def announce(self, operation: str, count: int, kind: str, itemsize: int, answer: BufferLike) -> None:
         """
-        Within another operation: agree on its arguments, and give everybody rank 0's answer.
+        Within another operation: agree on its arguments, and give all ranks rank 0's answer.
         """
 
     def all(self, operation: str, yes: bool) -> bool:
@@ -175,21 +170,17 @@ class ShmGroup:
         Whether large parts travel by one copy, straight from the peer's memory.
         """
 
-    def barrier(self) -> None:
-        """Communicator.barrier, checks included."""
+    def barrier(self) -> None: ...
 
-    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None:
-        """Communicator.allgatherv, checks included."""
+    def allgatherv(self, send: BufferLike, recv: BufferLike, counts: Sequence[SupportsIndex], displs: Sequence[SupportsIndex] | None = None) -> None: ...
 
-    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None:
-        """Communicator.allreduce, checks included."""
+    def allreduce(self, send: BufferLike, recv: BufferLike, op: ReduceOp = ...) -> None: ...
 
-    def broadcast(self, buf: BufferLike, root: int = 0) -> None:
-        """Communicator.broadcast, checks included."""
+    def broadcast(self, buf: BufferLike, root: int = 0) -> None: ...
 
     def announce(self, operation: str, count: int, kind: str, itemsize: int, answer: BufferLike) -> None:
         """
-        Within another operation: agree on its arguments, and give everybody rank 0's answer.
+        Within another operation: agree on its arguments, and give all ranks rank 0's answer.
         """
 
     def all(self, operation: str, yes: bool) -> bool:

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from cobre.comm import _launch, _processes
+from cobre.comm.launch import _processes, run_command
 from tests.cli.commands import COBRE
 from tests.processes import eventually, output_of
 
@@ -95,7 +95,7 @@ def test_a_death_by_signal_is_taken_for_the_cause(tmp_path, monkeypatch, capsys)
     """Even if another rank, which may have noticed something, has ended before."""
     monkeypatch.setattr(_processes, "GRACE_S", 100 * _processes.GRACE_S)  # however busy the machine is
     monkeypatch.chdir(tmp_path)
-    code = _launch.launch([sys.executable, "-c", LATE_DEATH], [{"RANK": "0"}, {"RANK": "1"}])
+    code = run_command([sys.executable, "-c", LATE_DEATH], [{"RANK": "0"}, {"RANK": "1"}])
     assert (code, capsys.readouterr().err) == (139, "error: rank 1 was killed by SIGSEGV (signal 11)\n")
 
 
@@ -125,7 +125,7 @@ def begun(tmp_path):
 
 
 def test_ctrl_c_is_130_and_reaches_the_ranks(start_process, tmp_path):
-    patient = "import cobre.cli, cobre.comm._processes as p; p.STOP_S = 1000; cobre.cli.main()"
+    patient = "import cobre.cli, cobre.comm.launch._processes as p; p.STOP_S = 1000; cobre.cli.main()"
     command = (sys.executable, "-c", RANK + textwrap.dedent(WAIT))
     process = start_process(
         sys.executable, "-c", patient, "launch", "-n", "3", "--backend", "socket", "--", *command

@@ -18,6 +18,13 @@ def case(tmp_path_factory):
     return folder
 
 
+def python(program, *arguments):
+    """Exit code, stdout and stderr of a program of Python."""
+    command = [sys.executable, "-c", program, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
 def test_it_writes_a_page_and_says_what_it_says(case, tmp_path):
     code, out, err = cobre(
         "report", case / "output", "-o", tmp_path / "new" / "page.html", "--title", "A <study>"
@@ -72,7 +79,28 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(case, tmp_path):
 @pytest.mark.parametrize("missing", ["altair", "jinja2", "vl_convert"])
 def test_without_the_extra_it_says_what_to_install(case, missing):
     program = f"import sys; sys.modules[{missing!r}] = None; from cobre.cli import main; main()"
-    command = [sys.executable, "-c", program, "report", case / "output"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "pip install 'cobre-parallel[report]'" in ended.stderr
+    code, out, err = python(program, "report", case / "output")
+    assert (code, out) == (2, "")
+    assert "pip install 'cobre-parallel[report]'" in err
+
+
+@pytest.mark.parametrize(
+    ("call", "heavy"),
+    [
+        ("from cobre.report import write; write(folder, page)", {"cobre._lp", "highspy", "pydantic"}),
+        # typer itself imports pydantic, where it is installed
+        (
+            "from cobre.cli import app; app(['report', folder, '-o', page], standalone_mode=False)",
+            {"cobre._lp", "highspy", "cobre.case"},
+        ),
+    ],
+    ids=["function", "command"],
+)
+def test_it_loads_neither_the_solver_nor_the_reader_of_cases(case, tmp_path, call, heavy):
+    """A machine that shows results need not be able to compute them."""
+    page = tmp_path / "page.html"
+    program = f"import sys; folder, page = sys.argv[1:]; {call}; print(*({heavy} & sys.modules.keys()))"
+    code, out, err = python(program, case / "output", page)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == ""
+    assert "one more hm³ saves" in page.read_text(encoding="utf-8")

@@ -59,12 +59,14 @@ def test_the_output_is_in_the_case_unless_it_is_said_where(tmp_path):
     assert cobre("run", "case", cwd=tmp_path)[0] == 0  # an output in it does not spoil a case
 
 
-@pytest.mark.parametrize("backend", ["shm", "tcp"])
+@pytest.mark.parametrize("backend", ["shm", "tcp", "socket"])
+@pytest.mark.usefixtures("socket_backend")
 def test_it_joins_the_ranks_that_cobre_launch_has_started(case, alone, backend, tmp_path):
     command = [*COBRE, "run", str(case), "--output", str(tmp_path / "out")]
     code, out, err = cobre("launch", "-n", 2, "--backend", backend, "--", *command)
     assert code == 0, err
     assert out.count("written to") == 1
+    assert err.count("12 stages") == 1
     assert results.read(tmp_path / "out").manifest["distribution"]["world_size"] == 2
     assert same(alone, tmp_path / "out")
 
@@ -203,10 +205,16 @@ def test_a_mistake_in_a_case_is_told_without_a_traceback(name, tmp_path):
     assert not (tmp_path / "out").exists()  # nothing is lost, nothing is begun
 
 
-@pytest.mark.parametrize(("name", "code"), [("missing file", 1), ("wrong path", 3)])
-def test_a_mistake_is_told_once_for_all_ranks(name, code, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "code", "backend"),
+    [("missing file", 1, "shm"), ("wrong path", 3, "shm"), ("missing file", 1, "socket")],
+)
+@pytest.mark.usefixtures("socket_backend")
+def test_a_mistake_is_told_once_for_all_ranks(name, code, backend, tmp_path):
     make, words = MISTAKES[name]
-    found, _, err = cobre("launch", "-n", 3, "--", *COBRE, "run", str(make(tmp_path / "case")))
+    found, _, err = cobre(
+        "launch", "-n", 3, "--backend", backend, "--", *COBRE, "run", str(make(tmp_path / "case"))
+    )
     assert found == code
     assert err.count(words) == 1
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import cobre as package
-from cobre import _about
+from cobre.cli import _installation
 from tests.cli.commands import cobre
 
 
@@ -40,8 +40,11 @@ def test_people_get_lines_and_the_table_of_backends():
 
 
 def test_a_package_that_is_missing_is_said_to_be(monkeypatch):
-    monkeypatch.setattr(_about, "PACKAGES", ("numpy", "no-such-package"))
-    assert _about.about().packages == {"numpy": version("numpy"), "no-such-package": None}
+    monkeypatch.setattr(_installation, "PACKAGES", ("numpy", "no-such-package"))
+    assert _installation.inspect_installation().packages == {
+        "numpy": version("numpy"),
+        "no-such-package": None,
+    }
 
 
 def test_a_secret_is_not_told():

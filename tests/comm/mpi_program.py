@@ -24,14 +24,15 @@ from cobre.comm import (
     CollectiveFailed,
     MpiConfig,
     ReduceOp,
-    _mpi_windows,
     create_communicator,
     mpi,
 )
+from cobre.comm.regions import windows
 from cobre.comm.testing import CHECKS, GroupRunner, _gather, _reduce, _sequence, _sync, run_checks
 from cobre.comm.testing._expect import raised_by
 from cobre.comm.testing._sequence import _mixed_sequence
 from tests.comm import group_bodies
+from tests.comm.contract_help import without_contract_help
 
 
 def started_mpi():
@@ -74,6 +75,11 @@ def whole_kit(sizes, ranks_per_machine=None):
 
 
 # Bodies that leave MPI as they found it, so that one launch can run them all.
+
+
+def help_is_missing():
+    with create_communicator("mpi") as comm:
+        return without_contract_help(comm)
 
 
 def several(*bodies):
@@ -153,12 +159,12 @@ def many_regions():
 def allocation_failed():
     """The leader of the second machine finds no memory: everybody is told, and the group goes on."""
     rank = started_mpi().COMM_WORLD.Get_rank()
-    usual = _mpi_windows.available_bytes
+    usual = windows.available_bytes
     with create_communicator(MpiConfig(node=rank // 2)) as comm:
         if rank == 2:
-            _mpi_windows.available_bytes = lambda: 10
+            windows.available_bytes = lambda: 10
         error = raised_by(comm.create_shared_region, 1000)
-        _mpi_windows.available_bytes = usual
+        windows.available_bytes = usual
         with comm.create_shared_region(1000) as region:
             region.fence()
         assert type(error) is AllocationFailed, error

@@ -14,10 +14,10 @@ from cobre.comm import (
     CollectiveFailed,
     InitializationFailed,
     ReduceOp,
-    _tcp_assembly,
     create_communicator,
 )
-from cobre.comm._heap import HeapRegion
+from cobre.comm.assembly import tcp as tcp_assembly
+from cobre.comm.regions.shared import HeapRegion
 from tests.comm.group_bodies import DISAGREEMENTS, disagree
 
 #: Around the lengths at which the backend takes another way, in bytes: what is reduced as a whole, a chunk or
@@ -179,7 +179,7 @@ def _without_direct_connections(comm):
         def unreachable(self, membership):
             membership.direct_problem = "there is no way"
 
-        _tcp_assembly._Visitor._connect_directly = unreachable
+        tcp_assembly._Visitor._connect_directly = unreachable
     return {"COBRE_TCP_TOPOLOGY": "direct", "COBRE_TCP_TIMEOUT_SECS": "1"}
 
 

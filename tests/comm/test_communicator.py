@@ -17,6 +17,8 @@ from cobre.comm import (
     create_communicator,
 )
 from cobre.comm.local import LocalCommunicator
+from cobre.comm.registry import load
+from tests.comm.contract_help import without_contract_help
 
 
 class WaitingCommunicator(LocalCommunicator):
@@ -146,3 +148,15 @@ def test_a_region_knows_its_shape():
         assert isinstance(region, HeapRegion)
         assert (len(region), region.dtype, repr(region)) == (3, np.int16, "<HeapRegion of 3 int16 elements>")
     assert repr(region) == "<HeapRegion of 3 int16 elements, closed>"
+
+
+@pytest.mark.parametrize("backend", ["local", "shm", "tcp", "socket"])
+@pytest.mark.usefixtures("socket_backend")
+def test_help_shows_the_contract(backend):
+    """On native collectives too; test_mpi.py has the same test of mpi."""
+    with load(backend).rank_environments(1) as [env], pytest.MonkeyPatch.context() as patch:
+        for variable, value in env.items():
+            patch.setenv(variable, value)
+        with create_communicator() as comm:
+            assert comm.topology.backend == backend
+            assert without_contract_help(comm) == []

@@ -94,11 +94,11 @@ def test_a_function_typed_at_a_prompt_is_refused_with_the_reason(start):
 
 WAITING = """
     import sys
-    import cobre.comm._processes
+    import cobre.comm.launch._processes
     from cobre.comm import run_ranks
     from tests.comm import rank_bodies
 
-    cobre.comm._processes.STOP_S = 1000  # however busy the machine is
+    cobre.comm.launch._processes.STOP_S = 1000  # however busy the machine is
 
     if __name__ == "__main__":
         try:
@@ -125,8 +125,8 @@ def test_a_signal_reaches_the_ranks_once_and_then_takes_effect(number, start, tm
 
 def test_an_impatient_second_ctrl_c_ends_stubborn_ranks_at_once(start, tmp_path):
     process = start("""
-        import cobre.comm._processes
-        cobre.comm._processes.STOP_S = 1000
+        import cobre.comm.launch._processes
+        cobre.comm.launch._processes.STOP_S = 1000
         from cobre.comm import run_ranks
         from tests.comm import rank_bodies
         run_ranks(rank_bodies.ignores_signals, 3, backend="socket", args=("here",))
@@ -201,7 +201,7 @@ def test_ranks_die_with_a_parent_that_dies_while_they_start(start, marked):
 PATIENT = """
     from cobre.comm import run_ranks
     from tests.comm import rank_bodies
-    run_ranks(rank_bodies.save_slowly, 3, backend="socket", args=("here", {seconds}), patience_s=30.0)
+    run_ranks(rank_bodies.save_slowly, 3, backend="socket", args=("here", {seconds}), grace_period_s=30.0)
 """
 
 

@@ -54,6 +54,7 @@ def test_the_kit_holds_on_several_machines(mpiexec):
 # What leaves MPI as it was: one launch for all, because starting takes longer than most of them.
 
 PEACEFUL = (
+    "help_is_missing",
     "joined",
     "machines",
     "existing_communicator",
@@ -79,6 +80,10 @@ def results_of(mpiexec):
 def test_a_program_that_has_started_mpi_keeps_it(results_of):
     """mpi4py asks for the highest thread level; afterwards its world works, and is not finalised."""
     assert results_of("joined") == [(True, 4, False)] * 4
+
+
+def test_help_shows_the_contract(results_of):
+    assert results_of("help_is_missing") == [[]] * 4
 
 
 def test_every_machine_has_its_leader_and_its_regions(results_of):

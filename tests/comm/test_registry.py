@@ -17,6 +17,7 @@ GOOD = """
         name, summary = "{name}", "somebody else's"
         def configure(self, env): return Config()
         def connect(self, config): return LocalCommunicator()
+        def launched_as(self, env): return None
 
     BACKEND = Other()
 """

@@ -17,10 +17,10 @@ from cobre.comm import (
     InitializationFailed,
     InvalidBackend,
     WorkerError,
-    _processes,
     run_ranks,
 )
-from cobre.comm._processes import Group, Rank
+from cobre.comm.launch import _processes
+from cobre.comm.launch._processes import ProcessGroup, RankProcess
 from tests.comm import rank_bodies
 from tests.processes import eventually
 
@@ -32,7 +32,7 @@ def nothing_starts(monkeypatch):
     def start(*args, **kwargs):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(Group, "start", start)
+    monkeypatch.setattr(ProcessGroup, "start", start)
 
 
 def failure_of(body, *args, size=3, **options):
@@ -290,7 +290,7 @@ def test_when_printing_here_fails_the_ranks_are_asked_to_stop(tmp_path, monkeypa
 
 def test_what_a_process_wrote_last_is_not_lost(capsys):
     """Even if its end is seen before its output."""
-    rank = Rank(0, ["echo", "last words"], {}, None, prefix=True)
+    rank = RankProcess(0, ["echo", "last words"], {})
     eventually(rank.look)
     rank.reap()
     rank.close()

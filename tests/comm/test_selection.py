@@ -9,16 +9,19 @@ import pytest
 from cobre.comm import (
     BackendNotAvailable,
     InvalidBackend,
+    LaunchedRank,
     LocalConfig,
     MissingConfiguration,
+    MpiConfig,
     ShmConfig,
     available_backends,
     choose,
     create_communicator,
+    launched_rank,
 )
-from cobre.comm._backend import Backend
-from cobre.comm._selection import MPI_LAUNCHER_VARIABLES
+from cobre.comm.config import MPI_LAUNCHER_VARIABLES
 from cobre.comm.local import LocalCommunicator
+from cobre.comm.registry import Backend, load
 
 
 class PretendMpi(Backend):
@@ -31,6 +34,9 @@ class PretendMpi(Backend):
 
     def connect(self, config):
         return LocalCommunicator()
+
+    def launched_as(self, env):
+        return MpiConfig.launched_as(env)
 
 
 class PretendMissingMpi(PretendMpi):
@@ -169,7 +175,7 @@ def test_a_launch_of_one_rank_without_mpi_does_not_warn(monkeypatch):
 @pytest.mark.usefixtures("no_mpi")
 def test_what_was_asked_for_is_never_replaced(monkeypatch):
     monkeypatch.setenv("COBRE_COMM_BACKEND", "mpi")
-    with pytest.raises(BackendNotAvailable, match=r"mpi4py is not installed; pip install 'cobre\[mpi\]'"):
+    with pytest.raises(BackendNotAvailable, match=r"not installed; pip install 'cobre-parallel\[mpi\]'"):
         create_communicator()
     with pytest.raises(BackendNotAvailable):
         create_communicator("mpi")
@@ -206,6 +212,55 @@ def test_a_variable_of_the_chosen_backend_is_named(monkeypatch):
     with pytest.raises((MissingConfiguration, BackendNotAvailable), match="shm"):
         create_communicator()
     assert ShmConfig.backend == "shm"
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("backend", ["shm", "tcp", "socket"])
+@pytest.mark.usefixtures("socket_backend")
+def test_a_rank_that_the_launcher_starts_knows_which_it_is(backend, size):
+    with load(backend).rank_environments(size) as environments:
+        expected = [LaunchedRank(backend, rank, size) for rank in range(size)]
+        assert [launched_rank(env=env) for env in environments] == expected
+        assert [launched_rank(backend, env) for env in environments] == expected
+
+
+@pytest.mark.parametrize("backend", ["auto", "local", "shm", "tcp", "socket"])
+@pytest.mark.usefixtures("socket_backend")
+def test_a_process_that_nobody_launched_is_no_rank(backend):
+    assert launched_rank(backend, {}) is None
+    assert launched_rank(backend, SLURM_BATCH) is None
+
+
+@pytest.mark.parametrize(
+    ("env", "rank", "size"),
+    [
+        ({"PMI_RANK": "2", "PMI_SIZE": "4"}, 2, 4),
+        ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "PMI_RANK": "0"}, 2, 4),
+        ({"PMIX_RANK": "2", "PMI_SIZE": "3"}, 2, 3),
+        ({**SLURM_BATCH, "SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4"}, 2, 4),
+        ({"MPI_LOCALRANKID": "1"}, 0, 1),
+    ],
+)
+@pytest.mark.usefixtures("mpi")
+def test_ranks_of_mpi_launchers(env, rank, size):
+    assert launched_rank(env=env) == LaunchedRank("mpi", rank, size)
+
+
+@pytest.mark.usefixtures("no_mpi")
+def test_a_rank_is_one_even_where_its_backend_cannot_run():
+    """One of the ranks then says so, and not each of them."""
+    env = {"COBRE_COMM_BACKEND": "mpi", "PMI_RANK": "2", "PMI_SIZE": "4"}
+    assert launched_rank(env=env) == LaunchedRank("mpi", 2, 4)
+
+
+def test_a_rank_of_which_too_little_is_known():
+    shm = {"COBRE_SHM_NAME": "/x", "COBRE_SHM_RANK": "3"}
+    with pytest.raises(MissingConfiguration, match="COBRE_SHM_SIZE is not set"):
+        launched_rank(env=shm)
+    with pytest.raises(MissingConfiguration, match="COBRE_SHM_RANK is 'three'"):
+        launched_rank(env={**shm, "COBRE_SHM_RANK": "three", "COBRE_SHM_SIZE": "4"})
+    tcp = {"COBRE_TCP_COORDINATOR": "node-1", "COBRE_TCP_RANK": "3", "COBRE_TCP_SIZE": "4"}
+    assert launched_rank(env=tcp) == LaunchedRank("tcp", 3, 4), "the secret is needed to connect only"
 
 
 def test_the_status_of_every_backend_is_known():

@@ -13,12 +13,12 @@ from cobre.comm import (
     InitializationFailed,
     MissingConfiguration,
     ShmConfig,
-    _rendezvous,
     create_communicator,
     run_ranks,
 )
-from cobre.comm._memory import available_bytes
-from cobre.comm._rendezvous import Note
+from cobre.comm.assembly import rendezvous
+from cobre.comm.assembly.rendezvous import Note
+from cobre.comm.regions.shared import available_bytes
 from tests.comm import group_bodies, shm_bodies
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shm rests on futexes, memfds and pidfds")
@@ -259,7 +259,7 @@ def test_a_full_file_system_is_said_and_nothing_stays(tmp_path, monkeypatch):
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "cobre-test", tmp_path], check=True)
     try:
         (tmp_path / "filler").write_bytes(bytes(4096))
-        monkeypatch.setattr(_rendezvous, "_FOLDER", str(tmp_path))
+        monkeypatch.setattr(rendezvous, "_FOLDER", str(tmp_path))
         with pytest.raises(InitializationFailed, match="No space left on device; free some space"):
             create_communicator(ShmConfig("/full", 0, 2, timeout_s=5))
         assert [entry.name for entry in tmp_path.iterdir()] == ["filler"]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import InitializationFailed, MissingConfiguration, TcpConfig, create_communicator
-from cobre.comm._tcp_door import Door
-from cobre.comm._tcp_handshake import CONTROL, DATA, Hello, introduce
+from cobre.comm.assembly.door import Door
+from cobre.comm.assembly.handshake import CONTROL, DATA, Hello, introduce
 from cobre.comm.tcp import BACKEND
 from tests.comm.workers import first_to_speak
 from tests.processes import DEADLINE_S, eventually

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from cobre.comm import InitializationFailed, _tcp_door
+from cobre.comm import InitializationFailed
+from cobre.comm.assembly import door as door_module
 from tests.comm import tcp_format, tcp_peer
 from tests.comm.tcp_format import CONTROL, DATA, REFUSED, WRONG_PROOF, Frame, Hello
 from tests.comm.tcp_peer import Channel, Refused
@@ -261,7 +262,7 @@ def test_an_abort_instead_of_a_begin_is_passed_on(listener, start):
 
 def test_who_has_proved_itself_gives_way_to_nobody(listener, monkeypatch):
     """A crowd may come between its proof and the verdict. Shut out, it would be a second rank 1 later."""
-    monkeypatch.setattr(_tcp_door, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(door_module, "MOST_AT_ONCE", 1)
     proved, crowded = threading.Event(), threading.Event()
 
     def objection(hello):
@@ -270,7 +271,7 @@ def test_who_has_proved_itself_gives_way_to_nobody(listener, monkeypatch):
 
     port, hello = listener.getsockname()[1], a_hello().pack()
     with (
-        contextlib.closing(_tcp_door.Door(listener, SECRET.encode(), objection, None)) as door,
+        contextlib.closing(door_module.Door(listener, SECRET.encode(), objection, None)) as door,
         contextlib.closing(Channel(reach(port))) as rank1,
     ):
         rank1.write(hello)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cobre.comm import InitializationFailed, TcpConfig, create_communicator, run_ranks
-from cobre.comm._tcp_tls import Tls
+from cobre.comm.assembly.tls import Tls
 from cobre.comm.tcp import BACKEND
 from tests.comm import group_bodies, tcp_bodies
 from tests.comm.workers import Worker

@@ -12,7 +12,7 @@ import numpy as np
 
 from cobre._native import place, reduce
 from cobre.comm import BackendCommunicator, CollectiveFailed, SharedRegion, gather_topology
-from cobre.comm._heap import HeapRegion
+from cobre.comm.regions.shared import HeapRegion
 
 
 class ThreadGroup:

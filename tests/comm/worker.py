@@ -13,7 +13,7 @@ import numpy as np
 
 from cobre import CobreError
 from cobre.comm import create_communicator
-from cobre.comm._registry import load
+from cobre.comm.registry import load
 from cobre.comm.testing import GroupRunner, run_checks
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from cobre.comm._registry import load
+from cobre.comm.registry import load
 from tests.processes import DEADLINE_S
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import cobre
 from cobre import results
-from cobre._html import card, table
+from cobre.formatting import html_card, html_table
 from tests.report.conftest import NAMES
 from tests.study.cases import copy
 
@@ -66,5 +66,7 @@ def test_what_is_wrong_with_a_case_is_a_table(tmp_path):
 
 
 def test_names_cannot_break_out():
-    html = card(NAMES[0], {NAMES[0]: NAMES[1]}, "<svg/>") + table(NAMES[0], [NAMES[0]], [[NAMES[0]]])
+    html = html_card(NAMES[0], {NAMES[0]: NAMES[1]}, "<svg/>") + html_table(
+        NAMES[0], [NAMES[0]], [[NAMES[0]]]
+    )
     assert well_formed(html).findtext(".//td") == NAMES[0]

@@ -10,7 +10,7 @@ import pytest
 
 import cobre
 from cobre import report, results
-from cobre._words import money, money_between
+from cobre.formatting import money, money_between
 from cobre.report._facts import Facts
 from cobre.report._key import key_figures
 from cobre.report._reading import gap_words, policy_line, run_line

@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,18 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from cobre.comm import run_ranks
 from cobre.errors import BoundError
 from cobre.lp._solver import StageSolver
+from cobre.progress import describe_guard
 from cobre.sddp import (
     Domination,
     Estimate,
     GuardTripped,
     Level1,
     LimitedMemoryLevel1,
-    ProgressBar,
     train,
 )
 from cobre.sddp import _backward as backward
@@ -236,9 +234,10 @@ def test_listeners_tell():
         "claimed": 112.0,
         "found": 100.0,
     }
-    out = StringIO()
-    ProgressBar(Console(file=out))(event)
-    assert "iteration 7, node 't1': a cut was above a value that is known" in out.getvalue()
+    assert (
+        describe_guard(event)
+        == "iteration 7, node 't1': a cut above a known value was rejected (112, expected 100)"
+    )
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cobre.sddp._progress import Estimate, Progress, SimulationRecord
+from cobre.estimates import Estimate
+from cobre.sddp._progress import Progress, SimulationRecord
 from cobre.sddp.stopping import (
     AllOf,
     AnyOf,

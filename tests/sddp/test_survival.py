@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cobre.comm import _launch
+from cobre.comm.launch import _ranks
 from cobre.errors import InvalidProblem, PolicyFileError, WorkerError
 from cobre.lp import LinearProgram, Noise
 from cobre.sddp import (
@@ -374,7 +374,7 @@ def no_worker_may_start(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a worker was about to start")
 
-    monkeypatch.setattr(_launch.Group, "start", refuse)
+    monkeypatch.setattr(_ranks.ProcessGroup, "start", refuse)
 
 
 @pytest.mark.usefixtures("no_worker_may_start")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cobre._html import card
 from cobre.case import (
     _boundary,
     _dimensions,
@@ -33,6 +32,7 @@ from cobre.elements.hydro.data import Hydro
 from cobre.elements.line.data import Line
 from cobre.elements.thermal.data import Thermal
 from cobre.errors import CaseError, Finding
+from cobre.formatting import html_card
 from cobre.system import System
 
 
@@ -71,7 +71,7 @@ class Case:
             "forward passes": self.config.training.forward_passes,
             "warnings": len(self.warnings),
         }
-        return card("Case", facts)
+        return html_card("Case", facts)
 
     @property
     def stages(self) -> int:

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cobre.comm import BackendStatus, Choice, available_backends, choose
-from cobre.comm._selection import BACKEND_VARIABLE, MPI_LAUNCHER_VARIABLES
+from cobre.comm.config import MPI_LAUNCHER_VARIABLES
+from cobre.comm.selection import BACKEND_VARIABLE
 from cobre.errors import InvalidBackend
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ def template_names() -> list[str]:
 
 def backend_names() -> list[str]:
     """The backends, and the word that leaves the choice to cobre."""
-    from cobre.comm._registry import backend_names as names  # noqa: PLC0415  it imports NumPy
+    from cobre.comm.registry import backend_names as names  # noqa: PLC0415  it imports NumPy
 
     return ["auto", *names()]
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from cobre import errors
 from cobre.errors import (
+    BackendError,
     CobreError,
     CommError,
     OutputError,
@@ -23,6 +22,9 @@ from cobre.errors import (
     ValidationError,
     WorkerError,
 )
+
+if TYPE_CHECKING:
+    from cobre.comm import LaunchedRank
 
 #: Which exit code tells of which errors; others are of settings that do not go together, 2.
 EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
@@ -37,15 +39,15 @@ EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
 PATIENCE_S = 5.0
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP has come; its number is the argument."""
+def launched_here() -> LaunchedRank:
+    """Return the rank that a launcher started this process as, 0 of 1 outside of a group."""
+    from cobre.comm import LaunchedRank, launched_rank  # noqa: PLC0415  it imports NumPy
 
-
-def rank_here() -> int:
-    """The rank of this process in the group that a launcher made, 0 outside of one."""
-    from cobre.comm._selection import launched_rank  # noqa: PLC0415  it imports NumPy
-
-    return launched_rank(os.environ)
+    try:
+        launched = launched_rank()
+    except BackendError:  # it will be raised again where the group is joined
+        launched = None
+    return launched or LaunchedRank("local", 0, 1)
 
 
 @contextmanager
@@ -55,25 +57,15 @@ def resumable(checkpoint: Path, command: str) -> Iterator[None]:
     Schedulers signal all ranks. Rank 0, which saves the run, acts on it; the others stay until it has,
     because it could not save anything while it waits for one that has left.
     """
-    rank, written = rank_here(), _written(checkpoint)
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
-    for number, handler in before.items():
-        if rank != 0:
-            signal.signal(number, signal.SIG_IGN)
-        elif handler == signal.SIG_DFL:  # under nohup SIGHUP is ignored, and stays so
-            signal.signal(number, _terminate)
-    try:
-        yield
-    except KeyboardInterrupt as interrupt:
-        typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
-        leave(exit_code_of(interrupt))
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    from cobre.comm.launch import terminated_in_order  # noqa: PLC0415  it imports NumPy
 
-
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise Terminated(number)
+    written = _written(checkpoint)
+    with terminated_in_order(ignored=launched_here().rank != 0):
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
+            leave(exit_code_of(interrupt))
 
 
 def _written(path: Path) -> int | None:
@@ -90,7 +82,7 @@ def _words(checkpoint: Path, command: str, saved: bool) -> str:
 
 def end(error: CobreError) -> NoReturn:
     """Say what went wrong, once for all ranks if all found the same, and exit."""
-    rank = rank_here()
+    rank = launched_here().rank
     if rank == 0:
         typer.echo(f"error: {error}", err=True)
     elif isinstance(error, OutputError | SolverError):  # the others all ranks meet, or follow from another's
@@ -112,6 +104,8 @@ def leave(code: int) -> NoReturn:
 def exit_code_of(error: BaseException) -> int:
     """The code that tells of what ended a command."""
     if isinstance(error, KeyboardInterrupt):
+        from cobre.comm.launch import Terminated  # noqa: PLC0415  it imports NumPy
+
         return 128 + (error.args[0] if isinstance(error, Terminated) else int(signal.SIGINT))
     return exit_code(error) if isinstance(error, CobreError) else 1
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cobre import __version__
-from cobre._words import count
+from cobre.formatting import count
 
 if TYPE_CHECKING:
     from rich.console import Console

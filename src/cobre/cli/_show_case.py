@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from cobre._words import count
 from cobre.case import CaseSummary, HydroSummary
 from cobre.cli._tables import Rows, facts, heading, more, next_steps, number, table
+from cobre.formatting import count
 
 #: How kinds of entities are called.
 KINDS = {

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cobre._words import amount, count, duration, percent
 from cobre.cli._tables import Rows, facts, more, table
+from cobre.formatting import amount, count, duration, percent
 from cobre.report import BoundsComparison, Change, Comparison, CostsComparison, PolicyComparison
 
 SAME = "the same bits"

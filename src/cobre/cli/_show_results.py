@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from cobre._words import amount, count, duration, stopped
 from cobre.cli._tables import Rows, facts, heading, more, next_steps, table
+from cobre.formatting import amount, count, duration, stopped
 from cobre.report import (
     DeficitSummary,
     SimulationSummary,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from cobre import __version__
-from cobre._words import count
 from cobre.cli import _console, _outcome
-from cobre.cli._ending import exit_code_of
+from cobre.cli._ending import exit_code_of, launched_here
 from cobre.elements.bus.data import Bus
 from cobre.elements.hydro.data import Hydro
 from cobre.elements.line.data import Line
 from cobre.elements.non_controllable_source.data import NonControllableSource
 from cobre.elements.thermal.data import Thermal
+from cobre.formatting import count
 
 if TYPE_CHECKING:
     from cobre.case import Case
@@ -69,11 +69,9 @@ class Human(Teller):
     """Tells people: a live view while it runs, a summary at the end."""
 
     def __init__(self, color: _console.Color) -> None:
-        from cobre.comm._selection import launched_ranks  # noqa: PLC0415  it imports NumPy
-
         self._color = color
         # Launchers give ranks terminals that are none, and gather what is written there.
-        self._watched = launched_ranks(os.environ) == 1
+        self._watched = launched_here().size == 1
 
     def introduce(self, case: Case) -> None:
         """Say how large the case is, and what is doubtful about it."""
@@ -93,7 +91,7 @@ class Human(Teller):
     @contextmanager
     def listening(self) -> Iterator[Sequence[Listener]]:
         """Show the run."""
-        from cobre.sddp import LiveTable  # noqa: PLC0415  it takes half a second
+        from cobre.progress import LiveTable  # noqa: PLC0415  it takes half a second
 
         with LiveTable(_console.stderr(self._color, watched=self._watched)) as table:
             yield (table,)
@@ -131,7 +129,7 @@ class Json(Teller):
         )
 
     def _write_event(self, event: Event) -> None:
-        from cobre.sddp.events import to_dict  # noqa: PLC0415
+        from cobre.sddp import to_dict  # noqa: PLC0415
 
         self._write(to_dict(event))
 
@@ -152,7 +150,8 @@ def show_warnings(warnings: Sequence[Finding]) -> None:
 
 
 def _warn(event: Event) -> None:
-    from cobre.sddp import GuardTripped, guard_words  # noqa: PLC0415
+    from cobre.progress import describe_guard  # noqa: PLC0415
+    from cobre.sddp import GuardTripped  # noqa: PLC0415
 
     if isinstance(event, GuardTripped):
-        typer.echo(f"warning: {guard_words(event)}", err=True)
+        typer.echo(f"warning: {describe_guard(event)}", err=True)

@@ -14,16 +14,16 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from cobre._about import about
 from cobre.cli import _console
 from cobre.cli._backends import Backends
 from cobre.cli._complete import backend_names
 from cobre.cli._console import Color, ColorOption, FormatOption
 from cobre.cli._group import Command, Group
+from cobre.cli._installation import inspect_installation
 from cobre.comm import Topology, choose, create_communicator
-from cobre.comm._launch import group_environments, launch
 from cobre.comm.bench import Measurement, count
 from cobre.comm.bench import bench as measure
+from cobre.comm.launch import group_environments, run_command
 from cobre.comm.testing import CHECKS, GroupRunner, Outcome, run_checks
 
 app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False)
@@ -142,7 +142,7 @@ def _again(arguments: list[str], backend: str, ranks: int) -> NoReturn:
     """Run the same command on every rank, whose own variables tell it which one it is."""
     command = [sys.executable, "-P", "-m", "cobre", "comm", *arguments]
     with group_environments(backend, ranks) as environments:
-        raise typer.Exit(launch(command, environments, prefix=False))
+        raise typer.Exit(run_command(command, environments, prefix=False))
 
 
 def _watched(rank: int, results: Iterable[T], total: int, word: str, as_json: bool) -> Iterator[T]:
@@ -177,7 +177,7 @@ def _report(backend: str, size: int, outcomes: list[Outcome], as_json: bool, col
 
 
 def _report_times(group: Topology, measured: list[Measurement], as_json: bool, color: Color) -> None:
-    cpus = about().usable_cpus
+    cpus = inspect_installation().usable_cpus
     here = next(len(ranks) for ranks in group.hosts.values() if 0 in ranks)
     size = group.size
     if as_json:

@@ -46,7 +46,7 @@ def launch(  # noqa: PLR0913, PLR0917  the options of a command
     Exits with 0 if all ranks do; else with the exit code of the first that does not, or 128 plus the
     number of the signal that killed it; 124 when the time is up; 130 after Ctrl-C.
     """
-    from cobre.comm import _launch  # noqa: PLC0415  it imports NumPy
+    from cobre.comm.launch import group_environments, run_command  # noqa: PLC0415  it imports NumPy
 
     variables = {}
     for setting in env or []:
@@ -54,5 +54,5 @@ def launch(  # noqa: PLR0913, PLR0917  the options of a command
         if not name or not equals:
             raise typer.BadParameter(f"{setting!r} is not of the form NAME=VALUE", param_hint="--env")
         variables[name] = value
-    with _launch.group_environments(backend, ranks, variables) as environments:
-        raise typer.Exit(_launch.launch(command, environments, timeout_s=timeout, patience_s=patience))
+    with group_environments(backend, ranks, variables) as environments:
+        raise typer.Exit(run_command(command, environments, timeout_s=timeout, grace_period_s=patience))

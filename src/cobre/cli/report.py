@@ -39,7 +39,7 @@ def report(
     failed or was killed it shows what there is, and how to go on. What it says in three lines is printed,
     too.
 
-    Exits with 0 if the page is written, 2 if figures cannot be drawn here (pip install
+    Exits with 0 if the page is written, 2 if plotting dependencies are missing (pip install
     'cobre-parallel[report]'), 3 if the folder is no result or the file cannot be written.
     """
     from cobre import report as room  # noqa: PLC0415  it imports what takes half a second

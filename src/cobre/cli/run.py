@@ -12,7 +12,7 @@ import typer
 
 from cobre.cli._complete import backend_names, case_folders
 from cobre.cli._console import COLOR_HELP, Color
-from cobre.cli._ending import rank_here, resumable
+from cobre.cli._ending import launched_here, resumable
 from cobre.cli._telling import Format, Teller, teller
 
 WORK, OUTPUT = "Work", "Output"
@@ -103,7 +103,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         "--color": (color, "auto"),
     }
     again = shlex.join(["cobre", "run", str(case), *_given(options), "--resume"])
-    speaks = rank_here() == 0
+    speaks = launched_here().rank == 0
     telling = teller(output_format, quiet=quiet, color=color, speaks=speaks)
     with _told(telling):
         loaded = study.CaseLoader.load(case)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cobre._words import count
 from cobre.cli import _console
 from cobre.cli._complete import case_folders
 from cobre.cli._console import ColorOption, FormatOption
+from cobre.formatting import count
 
 if TYPE_CHECKING:
     from rich.console import Console

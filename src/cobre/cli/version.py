@@ -14,7 +14,7 @@ from cobre.cli._console import ColorOption, FormatOption
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cobre._about import About
+    from cobre.cli._installation import Installation
 
 
 def version(
@@ -27,10 +27,10 @@ def version(
 
     Put what it prints into a report of a problem. cobre --version prints the number alone.
     """
-    from cobre._about import about  # noqa: PLC0415
     from cobre.cli._backends import Backends  # noqa: PLC0415
+    from cobre.cli._installation import inspect_installation  # noqa: PLC0415
 
-    found, backends = about(), Backends()
+    found, backends = inspect_installation(), Backends()
     if output_format == "json":
         typer.echo(json.dumps({**asdict(found), **backends.plain()}, indent=2))
         return
@@ -39,7 +39,7 @@ def version(
     backends.show(console)
 
 
-def _show(console: Console, found: About) -> None:
+def _show(console: Console, found: Installation) -> None:
     names = {"highspy": "HiGHS"}
     rows = {"cobre": found.version, "Python": f"{found.python}, {found.executable}"}
     rows |= {names.get(name, name): number or "not installed" for name, number in found.packages.items()}
@@ -52,7 +52,7 @@ def _show(console: Console, found: About) -> None:
     console.print()
 
 
-def _cpus(found: About) -> str:
+def _cpus(found: Installation) -> str:
     if found.usable_cpus == found.cpus:
         return str(found.cpus)
     return f"{found.cpus}, of which this process may use {found.usable_cpus}"

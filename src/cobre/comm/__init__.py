@@ -15,14 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cobre._native import ReduceOp
-from cobre.comm._backend import Backend, Config
-from cobre.comm._base import BackendCommunicator, Communicator, SharedMemoryProvider, SharedRegion
-from cobre.comm._config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
-from cobre.comm._gather_region import GatherRegion
-from cobre.comm._heap import HeapRegion
-from cobre.comm._registry import BackendStatus, available_backends
-from cobre.comm._selection import Choice, choose, create_communicator
-from cobre.comm._topology import MpiInfo, SlurmInfo, Topology, gather_topology
+from cobre.comm.config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
+from cobre.comm.contract import BackendCommunicator, Communicator, SharedMemoryProvider
+from cobre.comm.regions.gather import GatherRegion
+from cobre.comm.regions.shared import HeapRegion, SharedRegion
+from cobre.comm.registry import Backend, BackendStatus, Config, LaunchedRank, available_backends
+from cobre.comm.selection import Choice, choose, create_communicator, launched_rank
+from cobre.comm.topology import MpiInfo, SlurmInfo, Topology, gather_topology
 from cobre.errors import (
     AllocationFailed,
     BackendError,
@@ -39,7 +38,7 @@ from cobre.errors import (
 )
 
 if TYPE_CHECKING:
-    from cobre.comm._launch import run_ranks
+    from cobre.comm.launch import run_ranks
 
 __all__ = [
     "AllocationFailed",
@@ -60,6 +59,7 @@ __all__ = [
     "InvalidBufferSize",
     "InvalidCommunicator",
     "InvalidRoot",
+    "LaunchedRank",
     "LocalConfig",
     "MissingConfiguration",
     "MpiConfig",
@@ -76,6 +76,7 @@ __all__ = [
     "choose",
     "create_communicator",
     "gather_topology",
+    "launched_rank",
     "run_ranks",
 ]
 
@@ -83,7 +84,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import the launcher when it is asked for: every rank imports this module, and few start others."""
     if name == "run_ranks":
-        from cobre.comm._launch import run_ranks  # noqa: PLC0415
+        from cobre.comm.launch import run_ranks  # noqa: PLC0415
 
         return run_ranks
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

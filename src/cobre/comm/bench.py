@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cobre._native import ReduceOp
-from cobre.comm._base import Communicator
+from cobre.comm.contract import Communicator
 
 #: In bytes: of an array for ``allreduce`` and ``broadcast``, of the parts of all ranks for ``allgatherv``.
 SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 16 << 20)

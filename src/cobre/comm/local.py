@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import ReduceOp, place, reduce
-from cobre.comm._backend import Backend
-from cobre.comm._base import BackendCommunicator
-from cobre.comm._config import LocalConfig
-from cobre.comm._heap import HeapRegion
-from cobre.comm._topology import gather_topology
+from cobre.comm.config import LocalConfig
+from cobre.comm.contract import BackendCommunicator
+from cobre.comm.regions.shared import HeapRegion
+from cobre.comm.registry import Backend, LaunchedRank
+from cobre.comm.topology import gather_topology
 from cobre.errors import InitializationFailed
 
 
@@ -66,6 +66,10 @@ class LocalBackend(Backend[LocalConfig]):
     def connect(self, config: LocalConfig) -> LocalCommunicator:
         """Return a communicator of one rank."""
         return LocalCommunicator()
+
+    def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Return None: a process of its own is no part of a group."""
+        return None
 
     @contextmanager
     def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cobre._native import MpiGroup, MpiJoinWatch
-from cobre.comm._backend import Backend
-from cobre.comm._base import SharedRegion
-from cobre.comm._config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
-from cobre.comm._mpi_windows import Windows
-from cobre.comm._native_communicator import NativeCommunicator
-from cobre.comm._selection import launched_ranks
-from cobre.comm._topology import MpiInfo, gather_topology
+from cobre.comm.config import MPI_RANK_PROCESS_VARIABLE, MpiConfig
+from cobre.comm.contract import NativeCommunicator
+from cobre.comm.regions.shared import SharedRegion
+from cobre.comm.regions.windows import Windows
+from cobre.comm.registry import Backend, LaunchedRank
+from cobre.comm.topology import MpiInfo, gather_topology
 from cobre.errors import BackendNotAvailable, CollectiveFailed, InitializationFailed
 
 if TYPE_CHECKING:
@@ -111,6 +110,10 @@ class MpiBackend(Backend[MpiConfig]):
         """Read the variables that go beside the launcher's."""
         return MpiConfig.from_env(env)
 
+    def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Read the launcher's variables. Never None: which launchers there are, only MPI knows."""
+        return MpiConfig.launched_as(env)
+
     def connect(self, config: MpiConfig) -> MpiCommunicator:
         """Start MPI unless the program has, and work on a duplicate of the communicator."""
         watch = MpiJoinWatch(config.timeout_s) if config.timeout_s else None
@@ -154,7 +157,7 @@ def _start() -> Any:
         mpi.Init_thread(mpi.THREAD_SERIALIZED)
         atexit.register(_finish, mpi)
         _abort_on_uncaught_exceptions(mpi)
-    if (promised := launched_ranks(os.environ)) > mpi.COMM_WORLD.Get_size() == 1:
+    if (promised := MpiConfig.launched_as(os.environ).size) > mpi.COMM_WORLD.Get_size() == 1:
         raise InitializationFailed(
             "mpi",
             f"the launcher started {promised} ranks, but this process is alone in MPI's world: it does not "

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cobre._native import Turn
-from cobre.comm._backend import Backend
-from cobre.comm._base import SharedRegion
-from cobre.comm._config import ShmConfig
-from cobre.comm._memory import available_bytes
-from cobre.comm._native_communicator import NativeCommunicator
-from cobre.comm._rendezvous import Rendezvous
-from cobre.comm._topology import gather_topology
+from cobre.comm.assembly.rendezvous import Rendezvous
+from cobre.comm.config import ShmConfig
+from cobre.comm.contract import NativeCommunicator
+from cobre.comm.regions.shared import SharedRegion, available_bytes
+from cobre.comm.registry import Backend, LaunchedRank
+from cobre.comm.topology import gather_topology
 from cobre.errors import AllocationFailed, BackendNotAvailable, CollectiveFailed, InitializationFailed
 
 if sys.platform == "linux":
@@ -189,6 +188,10 @@ class ShmBackend(Backend[ShmConfig]):
             if own is not None:
                 os.close(own.fd)
                 rendezvous.remove()
+
+    def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Read ``COBRE_SHM_RANK`` and ``COBRE_SHM_SIZE``."""
+        return ShmConfig.launched_as(env)
 
     @contextmanager
     def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:

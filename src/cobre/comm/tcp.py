@@ -1,7 +1,7 @@
 """The backend for processes on any machines that reach each other: collectives over TCP.
 
-Here the ranks meet: `cobre.comm._tcp_assembly` finds them, `cobre.comm._tcp_door` lets them in,
-`cobre.comm._tcp_handshake` proves that they belong together. Then ``native/core/tcp`` moves the bytes.
+Here the ranks meet: `cobre.comm.assembly.tcp` finds them, `cobre.comm.assembly.door` lets them in,
+`cobre.comm.assembly.handshake` proves that they belong together. Then ``native/core/tcp`` moves the bytes.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ from typing import Any
 import numpy as np
 
 from cobre._native import TcpGroup
-from cobre.comm._backend import Backend
-from cobre.comm._base import Communicator
-from cobre.comm._config import LocalConfig, TcpConfig
-from cobre.comm._heap import HeapRegion
-from cobre.comm._native_communicator import NativeCommunicator
-from cobre.comm._registry import load
-from cobre.comm._tcp_assembly import Membership, connect_to_group
-from cobre.comm._tcp_tls import Tls
-from cobre.comm._topology import gather_topology
+from cobre.comm.assembly.tcp import Membership, connect_to_group
+from cobre.comm.assembly.tls import Tls
+from cobre.comm.config import LocalConfig, TcpConfig
+from cobre.comm.contract import Communicator, NativeCommunicator
+from cobre.comm.regions.shared import HeapRegion
+from cobre.comm.registry import Backend, LaunchedRank, load
+from cobre.comm.topology import gather_topology
 from cobre.errors import AllocationFailed, CollectiveFailed, InitializationFailed
 
 
@@ -138,6 +136,10 @@ class TcpBackend(Backend[TcpConfig]):
                 raise InitializationFailed(self.name, exc.message) from None
             raise
         return comm
+
+    def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
+        """Read ``COBRE_TCP_RANK`` and ``COBRE_TCP_SIZE``."""
+        return TcpConfig.launched_as(env)
 
     @contextmanager
     def rank_environments(self, size: int) -> Iterator[list[dict[str, str]]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cobre._words import count
+from cobre.formatting import count
 from cobre.report._facts import Facts
 
 Entries = list[tuple[str, str]]

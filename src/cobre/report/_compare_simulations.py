@@ -14,6 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from cobre.errors import ResultsError
+from cobre.estimates import Estimate
 from cobre.report._changes import Change, changes, same_bits
 from cobre.report._costs import totals
 from cobre.report._panel import Floats, panel
@@ -21,7 +22,6 @@ from cobre.report._source import labels
 from cobre.report._storage import volumes
 from cobre.report._summary import component_means
 from cobre.results import Results
-from cobre.sddp import Estimate
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cobre._words import money
+from cobre.formatting import money
 from cobre.report._axes import NUMBER, money_y, of, stacked, stage_x, when
 from cobre.report._costs import needs_simulation
 from cobre.report._figure import Columns, Figure, brief, rounded

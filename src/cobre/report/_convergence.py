@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cobre._words import count, money, money_between
 from cobre.errors import ResultsError
+from cobre.estimates import Estimate
+from cobre.formatting import count, money, money_between
 from cobre.report._axes import NUMBER, key, money_y, named, of
 from cobre.report._costs import totals
 from cobre.report._figure import Columns, Figure, Options, rounded
@@ -16,7 +17,6 @@ from cobre.report._panel import Floats
 from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
-from cobre.sddp import Estimate
 
 BOUND, SIMULATED = "lower bound", "simulated mean"
 #: The columns that are read, in the order in which they are used.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cobre._words import count, money
 from cobre.errors import ResultsError
+from cobre.formatting import count, money
 from cobre.report._axes import NUMBER, PREFIXED
 from cobre.report._figure import Columns, Figure, Options, brief, rounded
 from cobre.report._panel import Floats, panel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cobre._words import count, duration, money, percent, stopped
+from cobre.formatting import count, duration, money, percent, stopped
 from cobre.report._facts import Facts
 from cobre.report._reading import cost_words, gap_words
 

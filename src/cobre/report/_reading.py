@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre._words import count, duration, money, money_between, percent, stopped
+from cobre.formatting import count, duration, money, money_between, percent, stopped
 from cobre.report._facts import Facts
 from cobre.report._source import Source, opened
 

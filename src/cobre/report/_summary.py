@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from cobre.errors import ResultsError
+from cobre.estimates import Estimate, gap_percent
 from cobre.report._costs import totals
 from cobre.report._panel import Floats, panel
 from cobre.report._source import Source, label_of, labels, opened
 from cobre.report._storage import bounds, volumes
 from cobre.results import SIMULATION, Results
-from cobre.sddp import Estimate
 
 #: MWh of a block in a scenario that are no deficit, but what is left of solving to a tolerance.
 TRIFLE_MWH = 1e-3
@@ -269,7 +269,6 @@ def _simulation(results: Results, training: TrainingSummary | None) -> Simulatio
     costs = totals(results)
     estimate = Estimate.of(costs.tolist())
     half = estimate.half_width()
-    bound = training.lower_bound if training else 0.0
     components = component_means(results)
     least, median, p90, most = np.quantile(costs, (0.0, 0.5, 0.9, 1.0)).tolist()
     return SimulationSummary(
@@ -281,7 +280,7 @@ def _simulation(results: Results, training: TrainingSummary | None) -> Simulatio
         median=median,
         p90=p90,
         most=most,
-        gap_percent=100 * (estimate.mean - bound) / bound if bound > 0 else None,
+        gap_percent=gap_percent(training.lower_bound, estimate.mean) if training else None,
         components=_largest_first(components),
     )
 

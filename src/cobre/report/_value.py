@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cobre._words import money
 from cobre.errors import ResultsError
+from cobre.formatting import money
 from cobre.report._axes import GROUPED, NUMBER, key, money_y, named, of
 from cobre.report._figure import Columns, Figure, Options, grouped, rounded
 from cobre.report._panel import Floats, panel, require_simulation

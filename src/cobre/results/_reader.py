@@ -13,8 +13,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.dataset as ds  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from cobre._html import card
 from cobre.errors import ResultsError
+from cobre.formatting import html_card
 from cobre.results._columns import schema_of
 from cobre.results._files import MANIFEST
 from cobre.results._simulation_tables import SIMULATION
@@ -51,7 +51,7 @@ class Results:
         if simulated:
             facts |= {"simulation": simulated["status"], "scenarios": simulated["scenarios"]["completed"]}
             facts |= {"tables": ", ".join(self.tables)}
-        return card("Results", facts)
+        return html_card("Results", facts)
 
     @property
     def convergence(self) -> pa.Table:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from cobre.estimates import gap_percent
 from cobre.results._columns import schema_of
 from cobre.results._training_tables import TRAINING
 
@@ -76,12 +77,11 @@ class TrainingLog:
 
 def _convergence(event: Any, spent: float, active: int) -> dict[str, Any]:
     """``active`` cuts were in use before the iteration, which took ``spent`` seconds."""
-    gap = 100 * (event.estimate.mean - event.bound) / event.bound if event.bound > 0 else None
     return {
         "lower_bound": event.bound,
         "upper_bound_mean": event.estimate.mean,
         "upper_bound_std": event.estimate.standard_deviation,
-        "gap_percent": gap,
+        "gap_percent": gap_percent(event.bound, event.estimate.mean),
         "cuts_added": event.cuts_added,
         "cuts_removed": active + event.cuts_added - event.cuts_active,
         "cuts_active": event.cuts_active,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cobre.errors import InvalidProblem as InvalidProblem
     from cobre.errors import PolicyFileError as PolicyFileError
     from cobre.errors import SolveError as SolveError
+    from cobre.estimates import Estimate as Estimate
     from cobre.lp import LinearProgram as LinearProgram
     from cobre.lp import Noise as Noise
     from cobre.lp import SparseMatrix as SparseMatrix
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
     from cobre.sddp._checkpoint import saved_log as saved_log
     from cobre.sddp._engine import Statistics as Statistics
     from cobre.sddp._method import Method as Method
-    from cobre.sddp._progress import Estimate as Estimate
     from cobre.sddp._progress import Progress as Progress
     from cobre.sddp._progress import Remaining as Remaining
     from cobre.sddp._progress import SimulationRecord as SimulationRecord
     from cobre.sddp._visits import Recorder as Recorder
     from cobre.sddp._visits import Visit as Visit
-    from cobre.sddp._watch import guard_words as guard_words
     from cobre.sddp.events import CheckpointWritten as CheckpointWritten
     from cobre.sddp.events import Event as Event
     from cobre.sddp.events import GuardTripped as GuardTripped
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
     from cobre.sddp.events import SimulationProgress as SimulationProgress
     from cobre.sddp.events import TrainingFinished as TrainingFinished
     from cobre.sddp.events import TrainingStarted as TrainingStarted
-    from cobre.sddp.listeners import JsonLines as JsonLines
-    from cobre.sddp.listeners import LiveTable as LiveTable
-    from cobre.sddp.listeners import ProgressBar as ProgressBar
+    from cobre.sddp.events import to_dict as to_dict
     from cobre.sddp.modeling import StageModel as StageModel
     from cobre.sddp.modeling import stage as stage
     from cobre.sddp.modeling import stages as stages
@@ -83,18 +80,17 @@ if TYPE_CHECKING:
 #: Modules and the public names they define; type checkers read the same from the imports above.
 _NAMES = {
     "cobre.errors": "BoundError InvalidProblem PolicyFileError SolveError",
+    "cobre.estimates": "Estimate",
     "cobre.lp": "LinearProgram Noise SparseMatrix",
     "cobre.sddp._checkpoint": "Checkpoint require_the_same saved_log",
     "cobre.sddp._engine": "Statistics",
     "cobre.sddp._method": "Method",
-    "cobre.sddp._progress": "Estimate Progress Remaining SimulationRecord",
+    "cobre.sddp._progress": "Progress Remaining SimulationRecord",
     "cobre.sddp._visits": "Recorder Visit",
-    "cobre.sddp._watch": "guard_words",
     "cobre.sddp.events": (
         "CheckpointWritten Event GuardTripped IterationFinished Listener RankTimes "
-        "SimulationProgress TrainingFinished TrainingStarted"
+        "SimulationProgress TrainingFinished TrainingStarted to_dict"
     ),
-    "cobre.sddp.listeners": "JsonLines LiveTable ProgressBar",
     "cobre.sddp.modeling": "StageModel stage stages",
     "cobre.sddp.policy": "NodeCutArrays Policy Value",
     "cobre.sddp.problem": "MultistageProblem Node",

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from cobre.errors import PolicyFileError
+from cobre.estimates import Estimate
 from cobre.lp import Floats, Ints
 from cobre.sddp import _archive
 from cobre.sddp._engine import Engine
 from cobre.sddp._method import Method
-from cobre.sddp._progress import Estimate, Remaining, SimulationRecord
+from cobre.sddp._progress import Remaining, SimulationRecord
 from cobre.sddp._selecting import Selecting
 from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy

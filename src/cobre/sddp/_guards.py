@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from cobre import _lp
 from cobre.errors import BoundError
+from cobre.estimates import Estimate
 from cobre.lp import Floats, cut_heights
 from cobre.sddp._cuts import Made, make
 from cobre.sddp._engine import Engine
 from cobre.sddp._graph import longest_path
-from cobre.sddp._progress import Estimate
 from cobre.sddp.events import GuardTripped
 from cobre.sddp.problem import ROOT
 from cobre.sddp.risk import Expectation

@@ -57,7 +57,7 @@ def _on_workers(
 ) -> Result_co:
     with Relay(listeners) as relay:
         result: Result_co = run_ranks(
-            _on_a_rank, num_workers, backend=backend, args=(run, relay.address), patience_s=PATIENCE_S
+            _on_a_rank, num_workers, backend=backend, args=(run, relay.address), grace_period_s=PATIENCE_S
         )[0]
     return result
 

@@ -1,54 +1,15 @@
-"""How far a training is: what stopping rules look at, and what they say of the time that is left."""
+"""Training progress: inputs of stopping rules and of the remaining-time estimate."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # it would load the LP solver, which readers of estimates do not need
+from cobre.estimates import Estimate
+
+if TYPE_CHECKING:  # it would load the LP solver, which readers of events do not need
     from cobre.sddp.problem import Sense
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean that was sampled.
-
-    Attributes:
-        mean: of the sample.
-        standard_deviation: of the sample, with n - 1 in the denominator; 0 for a sample of one.
-        count: the size of the sample.
-    """
-
-    mean: float
-    standard_deviation: float
-    count: int
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Self:
-        """Return the estimate from a sample, with the same bits whatever its order.
-
-        >>> Estimate.of([1.0, 2.0, 3.0])
-        Estimate(mean=2.0, standard_deviation=1.0, count=3)
-        """
-        if not len(values):
-            raise ValueError("no values; give at least one")
-        mean = math.fsum(values) / len(values)
-        squares = math.fsum((value - mean) ** 2 for value in values)
-        return cls(mean, math.sqrt(squares / max(len(values) - 1, 1)), len(values))
-
-    def half_width(self, confidence: float = 0.95) -> float:
-        """Return half the length of the mean's confidence interval; infinite for a sample of one.
-
-        >>> round(Estimate(mean=0.0, standard_deviation=10.0, count=100).half_width(), 2)
-        1.96
-        """
-        if self.count < 2:
-            return math.inf
-        quantile = NormalDist().inv_cdf((1 + confidence) / 2)
-        return quantile * self.standard_deviation / math.sqrt(self.count)
 
 
 @dataclass(frozen=True)

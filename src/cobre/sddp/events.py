@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cobre.sddp._progress import Estimate, Remaining
+from cobre.estimates import Estimate
+from cobre.sddp._progress import Remaining
 
 if TYPE_CHECKING:  # it would load the LP solver, which readers of events do not need
     from cobre.sddp.problem import Sense

@@ -1,4 +1,7 @@
-"""What training leaves: for each node, cuts that bound the value of what follows it."""
+"""Policies: for each node, the cuts that bound its future cost.
+
+Reading a policy does not load the LP solver, which its users, `cobre report` among them, may not need.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from cobre._html import card
 from cobre.errors import PolicyFileError
-from cobre.lp import HIGHS_VERSION, Floats, Ints, cut_heights
 from cobre.sddp import _archive
-from cobre.sddp._graph import outcomes
-from cobre.sddp.problem import MultistageProblem, Sense
+
+if TYPE_CHECKING:
+    from cobre.lp import Floats, Ints
+    from cobre.sddp.problem import MultistageProblem, Sense
 
 
 class NodeCutArrays(NamedTuple):
@@ -76,6 +79,8 @@ class Policy:
     records: Mapping[str, NodeRecord] = field(repr=False)
 
     def _repr_html_(self) -> str:
+        from cobre.formatting import html_card  # noqa: PLC0415  only notebooks display it
+
         cuts = sum(len(record.cuts) for record in self.records.values())
         active = sum(len(record.active) for record in self.records.values())
         few = ", ".join(self.states[:6]) + (", ..." if len(self.states) > 6 else "")
@@ -86,7 +91,7 @@ class Policy:
             "states": f"{len(self.states):,}: {few}",
             "cuts": f"{cuts:,}, of which {active:,} in use",
         }
-        return card("Policy", facts)
+        return html_card("Policy", facts)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -117,6 +122,8 @@ class Policy:
         Raises:
             KeyError: there is no such node, or a state is missing.
         """
+        from cobre.lp import cut_heights  # noqa: PLC0415  it loads the LP solver
+
         record = self._record(node)
         if missing := [name for name in self.states if name not in state]:
             raise KeyError(f"the states {', '.join(missing)} have no values")
@@ -160,6 +167,8 @@ class Policy:
 
     def fits(self, problem: MultistageProblem) -> str | None:
         """Return why it cannot be used for a problem, or None."""
+        from cobre.sddp._graph import outcomes  # noqa: PLC0415  it loads the LP solver
+
         if self.states != problem.states:
             return f"its states are {', '.join(self.states)}; the problem's are {', '.join(problem.states)}"
         if missing := [name for name in problem.index if name not in self.records]:
@@ -253,10 +262,14 @@ class Policy:
     @property
     def of_another_solver(self) -> str | None:
         """The version of HiGHS that it was trained with, if that is another than here: bits may differ."""
+        from cobre.lp import HIGHS_VERSION  # noqa: PLC0415  it loads the LP solver
+
         return None if self.method["highs"] == HIGHS_VERSION else str(self.method["highs"])
 
     def warn_of_another_solver(self) -> None:
         """Warn whoever uses it here, if bits may differ."""
+        from cobre.lp import HIGHS_VERSION  # noqa: PLC0415  it loads the LP solver
+
         if self.of_another_solver:
             warnings.warn(
                 f"the policy was trained with HiGHS {self.of_another_solver}, and this is {HIGHS_VERSION}: "

@@ -12,6 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre.comm import BackendCommunicator
 from cobre.errors import InvalidProblem, PolicyFileError
+from cobre.estimates import Estimate
 from cobre.lp import Floats, Ints
 from cobre.sddp import _forward
 from cobre.sddp._checkpoint import restore
@@ -19,7 +20,6 @@ from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Wanted
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
-from cobre.sddp._progress import Estimate
 from cobre.sddp._table import Columns
 from cobre.sddp._value_bound import value_bounds
 from cobre.sddp._visits import Recorder, Visit, Watcher

@@ -10,20 +10,20 @@ from typing import Literal
 
 import numpy as np
 
-from cobre._html import card
 from cobre.comm import BackendCommunicator, Topology
+from cobre.comm.launch import deferred_signals
 from cobre.errors import InvalidProblem, PolicyFileError
+from cobre.estimates import Estimate
 from cobre.lp import Floats
 from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
 from cobre.sddp._engine import Engine, Statistics
-from cobre.sddp._finishing import finishing
 from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
 from cobre.sddp._pace import Pace
 from cobre.sddp._parallel import on_ranks
-from cobre.sddp._progress import Estimate, Progress
+from cobre.sddp._progress import Progress
 from cobre.sddp._selecting import Selecting
 from cobre.sddp._sharing import Sharing, share_anchors, share_times
 from cobre.sddp._value_bound import value_bounds
@@ -75,6 +75,8 @@ class TrainingResult:
     warnings: tuple[GuardTripped, ...] = ()
 
     def _repr_html_(self) -> str:
+        from cobre.formatting import html_card  # noqa: PLC0415  only notebooks display it
+
         last = self.estimates[-1]
         facts = {
             "bound": f"{self.bound:,.10g}",
@@ -84,7 +86,7 @@ class TrainingResult:
             "stopped because": self.reason,
             "ranks": self.topology.size,
         }
-        return card("Training", facts)
+        return html_card("Training", facts)
 
     @property
     def bound(self) -> float:
@@ -224,7 +226,7 @@ class _Trainer:
         except BaseException:  # Ctrl-C, a rank that died, a programme without a solution
             self._save()  # what is finished; the iteration under way is forgotten
             raise
-        with finishing():
+        with deferred_signals():
             self._save()
         history = self._history
         fired = self._run.rule.fired(self._progress())
@@ -314,7 +316,7 @@ class _Trainer:
                 self._emit(noticed)
         self._emit(event)
         if self._run.checkpoint and iteration % self._run.checkpoint.every == 0:
-            with finishing():
+            with deferred_signals():
                 self._save()
         return reason
 

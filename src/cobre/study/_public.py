@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from cobre import errors, results
-from cobre._html import card, table
 from cobre.case import Case, load
-from cobre.comm import choose, create_communicator
+from cobre.comm import choose, create_communicator, launched_rank
 from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem
+from cobre.formatting import html_card, html_table
 from cobre.sddp import Checkpoint, Event, Listener, Policy
 from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult
 from cobre.study._running import Runner, RunResult, Where, output_folder
@@ -22,8 +22,6 @@ from cobre.study._study import Study
 StrPath = str | os.PathLike[str]
 Callback = Callable[[ProgressEvent], None]
 
-#: What tells a process that it is a rank of a group that has been started; MPI knows without.
-_RANK_OF = {"shm": "COBRE_SHM_RANK", "tcp": "COBRE_TCP_RANK"}
 #: The layers of validation, and the kinds of findings of each.
 LAYERS = (
     ("missing_file", "unknown_file", "unreadable"),
@@ -71,9 +69,9 @@ class ValidationResult:
         found = [("error", finding) for finding in self.errors]
         found += [("warning", finding) for finding in self.warnings]
         if not found:
-            return card(verdict, {"errors": 0, "warnings": 0})
+            return html_card(verdict, {"errors": 0, "warnings": 0})
         rows = [(kind, one.file, one.entity, one.field, one.message, one.suggestion) for kind, one in found]
-        return table(verdict, ("", "file", "entity", "field", "what is wrong", "what to do"), rows)
+        return html_table(verdict, ("", "file", "entity", "field", "what is wrong", "what to do"), rows)
 
 
 def validate(path: StrPath) -> ValidationResult:
@@ -246,19 +244,18 @@ def _policy(given: Policy | TrainingResult | StrPath) -> Policy:
 def _ranks(backend: str, num_workers: int, threads: int) -> Iterator[Where]:
     """Who does the work."""
     Where(num_workers=num_workers, threads=threads).check_numbers()
-    found = choose(os.environ).backend if backend == "auto" else backend
     if num_workers > 1:
-        yield Where(None, num_workers, _startable(backend, found), threads)
-    elif found == "local" or (found in _RANK_OF and _RANK_OF[found] not in os.environ):
+        yield Where(None, num_workers, _startable(backend), threads)
+    elif (launched := launched_rank(backend)) is None:
         yield Where(threads=threads)
     else:
-        with create_communicator(found) as comm:
+        with create_communicator(launched.backend) as comm:
             yield Where(comm=comm, threads=threads)
 
 
-def _startable(backend: str, found: str) -> str:
+def _startable(backend: str) -> str:
     """The backend of workers that are started here."""
-    if backend == "auto" and found == "mpi":
+    if backend == "auto" and choose(os.environ).backend == "mpi":
         reason = (
             "this process was started as a rank by MPI already, and cannot start workers of its own; leave "
             "num_workers (--workers) at 1 to use the ranks that there are"

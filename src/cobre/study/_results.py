@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre import sddp
-from cobre._html import card
+from cobre.estimates import Estimate, relative_gap
+from cobre.formatting import gap_text, html_card
 from cobre.lp import Floats
 from cobre.results import TrainingLog
-from cobre.sddp import Estimate, Event, IterationFinished, Policy, SimulationProgress, SimulationStopping
+from cobre.sddp import Event, IterationFinished, Policy, SimulationProgress, SimulationStopping
 from cobre.sddp.stopping import StoppingRule
 from cobre.study._pictures import Choice, drawn, svg_of
 
@@ -85,7 +86,7 @@ class ProgressEvent:
                     iteration=event.iteration,
                     lower_bound=event.bound,
                     upper_bound=event.estimate.mean,
-                    gap=gap_of(event.bound, event.estimate.mean),
+                    gap=relative_gap(event.bound, event.estimate.mean),
                     iteration_time_ms=_ms(event.forward_s + event.backward_s + event.selection_s),
                     worker_id=worker,
                 )
@@ -138,8 +139,8 @@ class TrainingResult:
 
     @property
     def final_gap(self) -> float | None:
-        """The gap between the two, relatively; None where it means nothing."""
-        return gap_of(self.final_lower_bound, self.final_upper_bound)
+        """The relative gap between the two; None where it is undefined."""
+        return relative_gap(self.final_lower_bound, self.final_upper_bound)
 
     @property
     def termination_reason(self) -> str:
@@ -174,13 +175,13 @@ class TrainingResult:
         facts = {
             "lower bound": f"{self.final_lower_bound:,.2f}",
             "mean of the last forward passes": f"{last.mean:,.2f} ({last.count} trajectories)",
-            "gap between them": "–" if gap is None else f"{gap:.2%}",  # noqa: RUF001
+            "gap between them": gap_text(gap),
             "iterations": f"{self.iterations:,} in {self.engine.seconds:,.1f} s",
             "cuts": f"{self.total_cuts:,}",
             "stopped by": self.termination_reason,
             "ranks": self.engine.topology.size,
         }
-        return card("Training", facts, svg_of(training_log(self.engine.log).tables, "convergence"))
+        return html_card("Training", facts, svg_of(training_log(self.engine.log).tables, "convergence"))
 
     @property
     def workers(self) -> list[WorkerInfo] | None:
@@ -268,7 +269,7 @@ class SimulationResult:
             "scenarios": f"{self.scenarios:,} in {self.seconds:,.1f} s",
             "written to": self.output_directory,
         }
-        return card("Simulation", facts, svg_of(self.output_directory, "costs"))
+        return html_card("Simulation", facts, svg_of(self.output_directory, "costs"))
 
     @property
     def output_files(self) -> list[str]:
@@ -283,11 +284,6 @@ def training_log(events: Iterable[IterationFinished]) -> TrainingLog:
     for event in events:
         log.add(event)
     return log
-
-
-def gap_of(lower: float, upper: float) -> float | None:
-    """Return by how much of the lower figure the upper is above it; None if there is no telling."""
-    return (upper - lower) / lower if math.isfinite(upper) and 0 < lower < math.inf else None
 
 
 def rule_name(rule: StoppingRule) -> str:

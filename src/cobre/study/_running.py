@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cobre import results
-from cobre._html import card
 from cobre.case import Case
 from cobre.comm import BackendCommunicator
-from cobre.comm._launch import require_startable
+from cobre.comm.launch import require_startable
 from cobre.errors import InvalidProblem, OutputError, PolicyFileError
+from cobre.formatting import html_card
 from cobre.hydrothermal import Outcomes
 from cobre.results import TrainingLog, Writer
 from cobre.sddp import (
@@ -166,7 +166,7 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         parts = [part._repr_html_() for part in (self.training, self.simulation) if part is not None]
-        return "".join(parts) or card("Run", {"written to": self.output_directory})
+        return "".join(parts) or html_card("Run", {"written to": self.output_directory})
 
 
 @dataclass(frozen=True, eq=False)

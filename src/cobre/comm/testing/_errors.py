@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cobre._native import ReduceOp
-from cobre.comm._base import BackendCommunicator
+from cobre.comm.contract import BackendCommunicator
 from cobre.comm.testing._expect import equal, expect, raised_by
 from cobre.comm.testing._run import RunRanks
 from cobre.comm.testing._sync import Noticeboard

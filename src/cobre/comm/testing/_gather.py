@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.comm._base import BackendCommunicator
+from cobre.comm.contract import BackendCommunicator
 from cobre.comm.testing._expect import difference, equal, mixed_magnitudes, same_bits, same_bits_on_all_ranks
 from cobre.comm.testing._run import RunRanks
 

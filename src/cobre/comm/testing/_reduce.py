@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import ReduceOp
-from cobre.comm._base import BackendCommunicator
+from cobre.comm.contract import BackendCommunicator
 from cobre.comm.testing._expect import equal, mixed_magnitudes, same_bits, same_bits_on_all_ranks
 from cobre.comm.testing._run import RunRanks
 

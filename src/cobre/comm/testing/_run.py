@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cobre.comm._base import BackendCommunicator, Communicator
+from cobre.comm.contract import BackendCommunicator, Communicator
 
 
 class RunRanks(Protocol):

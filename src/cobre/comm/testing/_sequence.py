@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import ReduceOp
-from cobre.comm._base import BackendCommunicator
+from cobre.comm.contract import BackendCommunicator
 from cobre.comm.testing._expect import equal
 from cobre.comm.testing._reduce import FLOATS, INTEGERS, OPERATIONS, sequential
 from cobre.comm.testing._run import RunRanks

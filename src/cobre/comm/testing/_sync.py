@@ -12,10 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.comm._base import BackendCommunicator
-from cobre.comm._topology import Topology
+from cobre.comm.contract import BackendCommunicator
 from cobre.comm.testing._expect import difference, equal, expect, mixed_magnitudes
 from cobre.comm.testing._run import RunRanks
+from cobre.comm.topology import Topology
 
 #: How late a rank comes where others must wait for it; enough for them to run ahead if they do not.
 LATE_S = 0.02

@@ -1,0 +1,1 @@
+"""Memory that outlives a message: regions of one machine, and buffers gathered again and again."""
