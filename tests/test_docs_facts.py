@@ -32,6 +32,7 @@ from cobre.comm.config import MPI_LAUNCHER_VARIABLES
 from cobre.comm.registry import BUILTIN
 from cobre.comm.selection import BACKEND_VARIABLE
 from tests import test_errors
+from tests.cli.commands import cobre as run_command
 from tests.cli.test_help import ALL
 from tests.doc_pages import DOCS, PAGES, ROOT
 
@@ -252,17 +253,11 @@ def small_case(tmp_path_factory):
 )
 def test_what_programs_read_is_told(command, small_case):
     words = command.replace("CASE", str(small_case)).split()
-    ran = subprocess.run(
-        [sys.executable, "-m", "cobre", *words, "--output-format", "json"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    _, out, _ = run_command(*words, "--output-format", "json")
     name = " ".join(["cobre", *(word for word in command.split()[:2] if word.islower() and word.isalpha())])
     told = _sections((DOCS / "reference" / "command-line.md").read_text(), 2)[name]
     rows = re.findall(r"^\| (`.*?) \|", told, re.MULTILINE)
-    assert set(json.loads(ran.stdout)) <= {key for cell in rows for key in re.findall(r"`(\w+)`", cell)}
+    assert set(json.loads(out)) <= {key for cell in rows for key in re.findall(r"`(\w+)`", cell)}
 
 
 def test_every_builtin_backend_is_described():

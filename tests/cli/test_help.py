@@ -7,6 +7,7 @@ import pytest
 import typer.main
 
 from cobre.cli import COMMANDS, app
+from tests.cli.commands import cobre
 
 HEAVY = ["rich", "numpy", "pyarrow", "highspy", "altair", "cobre.comm", "cobre.sddp"]
 
@@ -24,13 +25,9 @@ ALL = dict(_below(typer.main.get_command(app), ()))
 
 
 def help_of(*words, columns=80):
-    environment = {"COLUMNS": str(columns), "PATH": "", "LANG": "C.UTF-8"}
-    command = [sys.executable, "-m", "cobre", *words, "--help"]
-    ended = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=60, check=True, encoding="utf-8"
-    )
-    assert ended.stderr == ""
-    return ended.stdout.splitlines()
+    code, out, err = cobre(*words, "--help", env={"COLUMNS": str(columns)})
+    assert (code, err) == (0, "")
+    return out.splitlines()
 
 
 @pytest.mark.parametrize("words", [(), *ALL], ids=" ".join)
@@ -78,8 +75,6 @@ def test_in_a_wide_terminal_lines_stay_readable():
 
 
 def test_a_command_that_does_not_exist_gets_the_nearest():
-    ended = subprocess.run(
-        [sys.executable, "-m", "cobre", "validat"], capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 2
-    assert "Did you mean 'validate'?" in ended.stderr
+    code, _, err = cobre("validat")
+    assert code == 2
+    assert "Did you mean 'validate'?" in err

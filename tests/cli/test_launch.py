@@ -8,11 +8,11 @@ import textwrap
 import pytest
 
 from cobre.comm.launch import _processes, run_command
+from tests.cli.commands import COBRE
 from tests.processes import eventually, output_of
 
 pytestmark = pytest.mark.usefixtures("socket_backend", "no_process_and_no_file_is_left")
 
-COBRE = (sys.executable, "-m", "cobre")
 RANK = "import os; rank = int(os.environ['SOCKET_BACKEND_RANK'])\n"
 
 

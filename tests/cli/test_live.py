@@ -10,7 +10,6 @@ import shlex
 import signal
 import struct
 import subprocess
-import sys
 import termios
 from contextlib import suppress
 
@@ -19,12 +18,11 @@ import pytest
 from cobre import results
 from cobre.cli._console import coloured
 from cobre.sddp import Policy
+from tests.cli import commands
+from tests.cli.commands import COBRE
 from tests.processes import DEADLINE_S, eventually
 from tests.study.cases import copy
 from tests.terminal import Terminal
-
-COBRE = (sys.executable, "-m", "cobre")
-
 
 pytestmark = pytest.mark.usefixtures("no_process_and_no_file_is_left")
 
@@ -203,15 +201,7 @@ def test_under_mpi_nothing_moves(mpiexec, quick, window):
 
 def cobre(*arguments, **environment):
     plain = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
-    ended = subprocess.run(
-        [*COBRE, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**plain, **environment},
-    )
-    return ended.returncode, ended.stdout, ended.stderr
+    return commands.cobre(*arguments, env={**plain, **environment})
 
 
 def test_elsewhere_every_line_is_complete(quick, tmp_path):

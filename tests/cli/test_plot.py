@@ -1,8 +1,5 @@
 """``cobre plot`` as users run it."""
 
-import subprocess
-import sys
-
 import pytest
 from typer.testing import CliRunner
 
@@ -10,6 +7,7 @@ import cobre
 from cobre.cli import app
 from cobre.cli._exit import exit_code
 from cobre.errors import InvalidChoice, MissingExtra, ResultsError
+from tests.cli.commands import cobre as command
 from tests.study.cases import copy
 
 
@@ -24,15 +22,7 @@ def plot(*arguments):
 
 
 def test_a_picture_is_written_and_its_path_printed(output, tmp_path):
-    ended = subprocess.run(
-        [sys.executable, "-m", "cobre", "plot", output, "storage", "--hydro", "LAKE"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-        check=False,
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "storage.png\n", "")
+    assert command("plot", output, "storage", "--hydro", "LAKE", cwd=tmp_path) == (0, "storage.png\n", "")
     assert (tmp_path / "storage.png").read_bytes()[:4] == b"\x89PNG"
 
 

@@ -1,33 +1,32 @@
 """``cobre report`` as users run it."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
-import cobre
-from cobre import report
+from cobre import report, study
+from tests.cli.commands import cobre, cobre_process
 from tests.study.cases import copy
-
-COBRE = (sys.executable, "-m", "cobre")
 
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory):
     folder = copy("one-reservoir", tmp_path_factory.mktemp("report") / "case")
-    cobre.run(folder)
+    study.run(folder)
     return folder
 
 
-def run(*arguments, before=()):
-    ended = subprocess.run(
-        [*(before or COBRE), *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
-    )
+def python(program, *arguments):
+    """Exit code, stdout and stderr of a program of Python."""
+    command = [sys.executable, "-c", program, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     return ended.returncode, ended.stdout, ended.stderr
 
 
 def test_it_writes_a_page_and_says_what_it_says(case, tmp_path):
-    code, out, err = run(
+    code, out, err = cobre(
         "report", case / "output", "-o", tmp_path / "new" / "page.html", "--title", "A <study>"
     )
     assert (code, err) == (0, "")
@@ -45,7 +44,8 @@ def test_the_browser_is_asked_to_open_it(case, tmp_path):
     browser = tmp_path / "browser.sh"
     browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
     browser.chmod(0o755)
-    code, _, err = run("report", case / "output", "--open", before=("env", f"BROWSER={browser} %s", *COBRE))
+    environment = {**os.environ, "BROWSER": f"{browser} %s"}
+    code, _, err = cobre_process("report", case / "output", "--open", env=environment)
     assert (code, err) == (0, "")
     assert seen.read_text().strip() == (case / "output" / "report.html").as_uri()
 
@@ -61,7 +61,7 @@ def test_the_browser_is_asked_to_open_it(case, tmp_path):
     ],
 )
 def test_a_folder_that_is_no_result_is_answered_with_the_one_that_was_meant(case, given, words):
-    code, out, err = run("report", case / given)
+    code, out, err = cobre("report", case / given)
     assert (code, out) == (3, "")
     assert err.startswith(f"error: {case / given}: ")
     assert words.format(case=case) in err
@@ -70,7 +70,7 @@ def test_a_folder_that_is_no_result_is_answered_with_the_one_that_was_meant(case
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(case, tmp_path):
     (tmp_path / "file").write_text("mine")
-    code, _, err = run("report", case / "output", "-o", tmp_path / "file" / "page.html")
+    code, _, err = cobre("report", case / "output", "-o", tmp_path / "file" / "page.html")
     assert code == 3
     assert err.startswith(f"error: {tmp_path / 'file' / 'page.html'} cannot be written")
     assert (tmp_path / "file").read_text() == "mine"
@@ -79,7 +79,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(case, tmp_path):
 @pytest.mark.parametrize("missing", ["altair", "jinja2", "vl_convert"])
 def test_without_the_extra_it_says_what_to_install(case, missing):
     program = f"import sys; sys.modules[{missing!r}] = None; from cobre.cli import main; main()"
-    code, out, err = run("report", case / "output", before=(sys.executable, "-c", program))
+    code, out, err = python(program, "report", case / "output")
     assert (code, out) == (2, "")
     assert "pip install 'cobre-parallel[report]'" in err
 
@@ -100,7 +100,7 @@ def test_it_loads_neither_the_solver_nor_the_reader_of_cases(case, tmp_path, cal
     """A machine that shows results need not be able to compute them."""
     page = tmp_path / "page.html"
     program = f"import sys; folder, page = sys.argv[1:]; {call}; print(*({heavy} & sys.modules.keys()))"
-    code, out, err = run(case / "output", page, before=(sys.executable, "-c", program))
+    code, out, err = python(program, case / "output", page)
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == ""
     assert "one more hm³ saves" in page.read_text(encoding="utf-8")

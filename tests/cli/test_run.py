@@ -6,7 +6,6 @@ import resource
 import shlex
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,10 +14,9 @@ import pytest
 
 from cobre import results
 from cobre.sddp import Policy
+from tests.cli.commands import COBRE, cobre, cobre_process
 from tests.processes import eventually, output_of
 from tests.study.cases import copy
-
-COBRE = (sys.executable, "-m", "cobre")
 
 pytestmark = pytest.mark.usefixtures("no_process_and_no_file_is_left")
 
@@ -36,13 +34,6 @@ def alone(case, tmp_path_factory):
     return folder
 
 
-def cobre(*arguments, **options):
-    ended = subprocess.run(
-        [*COBRE, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, **options
-    )
-    return ended.returncode, ended.stdout, ended.stderr
-
-
 def same(one, two):
     """Whether two folders have the same policy and the same simulated tables."""
     a, b = results.read(one), results.read(two)
@@ -52,7 +43,7 @@ def same(one, two):
 
 
 def test_a_run_says_what_it_did_and_where_it_is(case, alone, tmp_path):
-    code, out, err = cobre("run", case, "--output", tmp_path / "out", "--workers", 2, "--threads", 2)
+    code, out, err = cobre_process("run", case, "--output", tmp_path / "out", "--workers", 2, "--threads", 2)
     assert code == 0, err
     assert out.splitlines()[0].startswith("trained: 4 iterations in ")
     assert out.splitlines()[1].startswith("simulated: 5 scenarios in ")
@@ -241,7 +232,7 @@ def test_an_output_that_cannot_be_written(case, workers, tmp_path):
 def test_a_full_disk(tmp_path):
     """As a limit on the size of files, which the kernel enforces in the same place."""
     case = copy("one-reservoir", tmp_path / "case", iterations=30, passes=20)
-    code, _, err = cobre(
+    code, _, err = cobre_process(
         "run",
         case,
         "--output",
