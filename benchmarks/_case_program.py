@@ -36,11 +36,11 @@ def peer(folder: Path, output: Path, _workers: int, threads: int) -> dict[str, f
 def simulate(folder: Path, output: Path, workers: int, threads: int) -> dict[str, float]:
     """Follow the policy that is in the output folder."""
     from cobre import study  # noqa: PLC0415
-    from cobre.hydrothermal import Outcomes  # noqa: PLC0415
+    from cobre.hydrothermal import SimulationTables  # noqa: PLC0415
     from cobre.results import Writer  # noqa: PLC0415
 
     taken = {
-        "tables_s": _timed(Outcomes, "tables"),  # what workers take stays with them
+        "tables_s": _timed(SimulationTables, "tables"),  # what workers take stays with them
         "files_s": _timed(Writer, "scenarios"),
     }
     policy = output / "policy" / "policy.cobre"

@@ -6,9 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cobre.elements.bus.data import Bus
+from cobre.elements.bus.noise import load
 from cobre.elements.hydro.data import Inflow
-from cobre.elements.noise import METHODS, TRUNCATING, available, inflow_noise, load, noise_places
+from cobre.elements.hydro.noise import METHODS, TRUNCATING, inflow_noise
+from cobre.elements.noise import random_elements
 from cobre.elements.non_controllable_source.data import NonControllableSource
+from cobre.elements.non_controllable_source.noise import available
 from cobre.system import System
 
 ETA = st.lists(st.floats(-5, 5), min_size=1, max_size=6)
@@ -114,14 +117,12 @@ def test_availability_in_its_blocks(maximum, mean, std, eta, factors):
     np.testing.assert_array_equal(table, expected)
 
 
-def test_who_has_noise():
-    system = System(
-        stages=(),
-        elements={
-            Bus: (bus([1.0, 1.0], [0.0, 0.0]), bus([1.0, 1.0], [0.0, 2.0])),
-            NonControllableSource: (source([1.0], [1.0], [0.1]), source([1.0], [1.0], [0.0])),
-        },
-    )
-    places = noise_places(system)
-    assert places == ((), (1,), (0,))
-    assert places.dimension == 2
+def test_elements_that_never_vary_have_no_noise():
+    buses = (bus([1.0, 1.0], [0.0, 0.0]), bus([1.0, 1.0], [0.0, 2.0]))
+    sources = (source([1.0], [1.0], [0.1]), source([1.0], [1.0], [0.0]))
+    system = System(stages=(), elements={Bus: buses, NonControllableSource: sources})
+    assert random_elements(system) == {
+        "hydro": (),
+        "bus": buses[1:],
+        "non_controllable_source": sources[:1],
+    }

@@ -5,7 +5,7 @@ import pytest
 
 from cobre import sddp
 from cobre.errors import CaseError
-from cobre.hydrothermal import Outcomes
+from cobre.hydrothermal import SimulationTables
 from cobre.study import Study
 from tests.hydrothermal.small_cases import hydro, small_case, thermal
 
@@ -95,7 +95,7 @@ def test_what_is_left_costs_what_the_other_policy_says(tmp_path, cuts):
     result = sddp.train(sooner.problem, 5, seed=1)
     visits = []
     sddp.follow(sooner.problem, result.policy, visits.extend, 20)
-    tables = Outcomes(sooner.case.system, sooner.problem).tables(visits)
+    tables = SimulationTables(sooner.case.system, sooner.problem).tables(visits)
     plants = {
         (row["scenario_id"], row["stage_id"], row["hydro_id"]): row for row in tables["hydros"].to_pylist()
     }

@@ -8,7 +8,7 @@ from cobre.elements.hydro.data import Hydro
 from cobre.sddp import simulate
 from cobre.study import Study
 from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal
-from tests.hydrothermal.test_outcomes import Simulated
+from tests.hydrothermal.test_simulation_tables import Simulated
 
 FUEL = [thermal(0, 200.0, 10.0)]
 

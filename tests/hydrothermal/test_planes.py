@@ -6,7 +6,7 @@ from cobre.case import load
 from cobre.elements.hydro.data import Hydro
 from cobre.study import Study
 from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal, two_blocks
-from tests.hydrothermal.test_outcomes import Simulated
+from tests.hydrothermal.test_simulation_tables import Simulated
 
 GIVEN, FITTED = {"source": "precomputed"}, {"source": "computed"}
 

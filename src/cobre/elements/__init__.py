@@ -13,6 +13,24 @@ Elements are sorted by id, so the order in which files name them changes nothing
 m³/s, volumes in hm³.
 """
 
-from cobre.elements.registry import KINDS, Labels, data_class, labels, part
+from cobre.elements.registry import (
+    KINDS,
+    Labels,
+    by_entity_code,
+    collect,
+    data_class,
+    elements_of,
+    labels,
+    part,
+)
 
-__all__ = ["KINDS", "Labels", "data_class", "labels", "part"]
+__all__ = [
+    "KINDS",
+    "Labels",
+    "by_entity_code",
+    "collect",
+    "data_class",
+    "elements_of",
+    "labels",
+    "part",
+]

@@ -6,9 +6,12 @@ A part of a kind is imported when it is asked for, so who asks for labels and ou
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
+
+from cobre.system import System
 
 #: In the order of output tables, of noise and of states, which files and policies depend on.
 KINDS = (
@@ -32,6 +35,7 @@ class Labels(Protocol):
         NAME: as ``codes.json`` and the options of figures call it.
         KEY: as the counts of a case's summary call it.
         ENTITY_CODE: in ``entities.csv``; None for what is not listed there.
+        IN_METADATA: whether ``metadata.json`` counts its elements.
         FILE: its file in a case folder.
         TABLE: its table in the results of a simulation; None without one by element.
         ID_COLUMN: the column of its tables that says which element a row is about.
@@ -44,12 +48,14 @@ class Labels(Protocol):
     NAME: str
     KEY: str
     ENTITY_CODE: int | None
+    IN_METADATA: bool
     FILE: str
     TABLE: str | None
     ID_COLUMN: str
     POWER_BALANCE: tuple[tuple[int, str, int, str, int], ...]
 
 
+@cache
 def part(kind: str, name: str) -> Any:
     """Return a module of a kind's package, or None if the kind has no such part.
 
@@ -60,12 +66,24 @@ def part(kind: str, name: str) -> Any:
     return import_module(module) if find_spec(module) else None
 
 
+@cache
+def collect(name: str, attribute: str) -> dict[str, Any]:
+    """Return an attribute of one part of all kinds that have it, by kind.
+
+    >>> collect("noise", "CLASS")
+    {'hydro': 'inflow', 'bus': 'load', 'non_controllable_source': 'ncs'}
+    """
+    parts = {kind: part(kind, name) for kind in KINDS}
+    return {kind: getattr(one, attribute) for kind, one in parts.items() if hasattr(one, attribute)}
+
+
 def labels(kind: str) -> Labels:
     """Return names and codes of a kind."""
     found: Labels = part(kind, "labels")
     return found
 
 
+@cache
 def data_class(kind: str) -> type[Any]:
     """Return the class of a kind's elements, which is called as the kind is.
 
@@ -74,3 +92,14 @@ def data_class(kind: str) -> type[Any]:
     """
     found: type[Any] = getattr(part(kind, "data"), kind.title().replace("_", ""))
     return found
+
+
+def elements_of(system: System, kind: str) -> tuple[Any, ...]:
+    """Return all elements of a kind, sorted by id."""
+    return system.of(data_class(kind))
+
+
+def by_entity_code() -> dict[int, str]:
+    """Return the kinds that ``entities.csv`` lists, by their codes in ascending order."""
+    codes = {labels(kind).ENTITY_CODE: kind for kind in KINDS}
+    return {code: codes[code] for code in sorted(code for code in codes if code is not None)}

@@ -1,12 +1,11 @@
 """Hydrothermal systems as multistage problems."""
 
-from cobre.hydrothermal._noise import Numbers, StageNoise
-from cobre.hydrothermal._outcomes import Outcomes
+from cobre.hydrothermal._noise import StageNoise
 from cobre.hydrothermal._problem import initial_state, problem_of, risk_of
+from cobre.hydrothermal._tables import SimulationTables
 
 __all__ = [
-    "Numbers",
-    "Outcomes",
+    "SimulationTables",
     "StageNoise",
     "initial_state",
     "problem_of",

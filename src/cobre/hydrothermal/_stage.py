@@ -2,41 +2,29 @@
 
 Variables, rows and costs are those of the Cobre specification (``lp-formulation`` and
 ``equipment-formulations``). A slack exists only where what it relaxes can be missed, so a plain case is a
-small programme. Columns are called by kind, entity and block: ``turbined:3:0``.
+small programme. Columns are called by kind, element and block: ``turbined:3:0``.
 """
 
 from __future__ import annotations
 
-from cobre.elements.generic_constraint.data import GenericConstraint
-from cobre.elements.hydro.data import Hydro
-from cobre.hydrothermal import _constraints, _future, _power, _reservoirs, _water
-from cobre.hydrothermal._frame import Frame
+from cobre.elements.frame import BuildStep, StageFrame
+from cobre.elements.registry import collect, elements_of
+from cobre.hydrothermal._future import add_future
 from cobre.system import System
 
 
-def stage_program(system: System, number: int, orders: dict[int, int]) -> Frame:
+def build_stage(system: System, number: int) -> StageFrame:
     """Build the programme of a stage.
 
     Args:
-        system: what there is.
+        system: with all its elements.
         number: which of its stages.
-        orders: by hydro, how many past inflows are states.
     """
-    frame = Frame(system, number, orders)
-    absent = [hydro for hydro in system.of(Hydro) if frame.phase(hydro.id) == "absent"]
-    present = [hydro for hydro in system.of(Hydro) if frame.phase(hydro.id) != "absent"]
-    for hydro in present:
-        _water.add_releases(frame, hydro)
-    _water.add_pumping(frame)
-    for hydro in absent:
-        _reservoirs.add_kept(frame, hydro)
-    for hydro in present:
-        _reservoirs.add_reservoir(frame, hydro)
-    _power.add_generation(frame)
-    _power.add_lines(frame)
-    _power.add_buses(frame)
-    for constraint in system.of(GenericConstraint):
-        _constraints.add_constraint(frame, constraint)
+    frame = StageFrame(system, number)
+    for step in BuildStep:
+        for kind, steps in collect("program", "STEPS").items():
+            if step in steps:
+                steps[step](frame, elements_of(system, kind))
     if system.future is not None and number == len(system.stages) - 1:
-        _future.add_future(frame, system.future)
+        add_future(frame, system.future)
     return frame

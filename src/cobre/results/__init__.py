@@ -4,11 +4,12 @@ The folder has the layout, the tables and the columns of Cobre's output format 2
 ``docs/reference/outputs.md`` tells where it differs.
 """
 
-from cobre.results._columns import Column, schema_of
+from cobre.elements.tables import Column
+from cobre.results._columns import schema_of
 from cobre.results._files import write_bytes
 from cobre.results._manifest import Run, Topology
 from cobre.results._reader import Results, read
-from cobre.results._simulation_tables import SIMULATION
+from cobre.results._simulation_tables import SIMULATION, cost_columns, cost_components
 from cobre.results._training_log import TrainingLog
 from cobre.results._training_tables import TRAINING
 from cobre.results._writer import Writer
@@ -22,6 +23,8 @@ __all__ = [
     "Topology",
     "TrainingLog",
     "Writer",
+    "cost_columns",
+    "cost_components",
     "read",
     "schema_of",
     "write_bytes",

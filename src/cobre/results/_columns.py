@@ -1,13 +1,14 @@
-"""How a column of an output table is described, once for files, dictionaries and pages."""
+"""Arrow schemas of output tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-#: The types that columns have, by the words used here.
+from cobre.elements.tables import Column
+
+#: The types that columns have, by the words used in `Column`.
 TYPES = {
     "int8": pa.int8(),
     "int32": pa.int32(),
@@ -18,29 +19,6 @@ TYPES = {
     "bool": pa.bool_(),
     "string": pa.string(),
 }
-
-
-class Column(NamedTuple):
-    """A column of an output table.
-
-    Attributes:
-        name: as in the file.
-        type: as Arrow calls it: ``float64``, ``int32``, ...
-        unit: ``$`` is the currency of the case; ``id``, ``code`` and ``count`` have no unit.
-        meaning: in words.
-        nullable: whether it may be null.
-    """
-
-    name: str
-    type: str
-    unit: str
-    meaning: str
-    nullable: bool = False
-
-
-def given(unit: str, *columns: tuple[str, str]) -> Iterable[Column]:
-    """Columns of numbers in one unit, which are always there."""
-    return (Column(name, "float64", unit, meaning) for name, meaning in columns)
 
 
 def schema_of(columns: Iterable[Column]) -> pa.Schema:

@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import cobre
-from cobre.elements.bus.data import Bus
-from cobre.elements.hydro.data import Hydro
-from cobre.elements.line.data import Line
-from cobre.elements.thermal.data import Thermal
+from cobre.elements.registry import by_entity_code, elements_of, labels
 from cobre.results._files import digests
 from cobre.results._training_log import TrainingLog
 from cobre.system import System
@@ -178,10 +175,11 @@ def metadata(run: Run) -> dict[str, Any]:
         },
         "problem_dimensions": {
             "num_stages": len(system.stages),
-            "num_hydros": len(system.of(Hydro)),
-            "num_thermals": len(system.of(Thermal)),
-            "num_buses": len(system.of(Bus)),
-            "num_lines": len(system.of(Line)),
+            **{
+                f"num_{labels(kind).KEY}": len(elements_of(system, kind))
+                for kind in by_entity_code().values()
+                if labels(kind).IN_METADATA
+            },
             "num_states": len(run.states),
         },
         "performance_summary": None,

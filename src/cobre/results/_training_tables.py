@@ -6,7 +6,7 @@ null, and say so.
 
 from __future__ import annotations
 
-from cobre.results._columns import Column
+from cobre.elements.tables import Column
 
 _NOT_MEASURED = "not measured, always null"
 

@@ -211,9 +211,8 @@ class Writer:
 
     def _write_dictionaries(self, run: Run) -> None:
         place = self._training / "dictionaries"
-        write_json(
-            place / "codes.json", {"version": "1.0", "generated_at": manifests.now(), **dictionaries.CODES}
-        )
+        about = {"version": "1.0", "generated_at": manifests.now()}
+        write_json(place / "codes.json", {**about, **dictionaries.codes()})
         write_bytes(place / "entities.csv", dictionaries.entities(run.system))
         write_bytes(place / "stages.csv", dictionaries.stages(run.system))
         write_bytes(place / "variables.csv", dictionaries.variables())

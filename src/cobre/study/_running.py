@@ -17,7 +17,7 @@ from cobre.comm import BackendCommunicator
 from cobre.comm.launch import require_startable
 from cobre.errors import InvalidProblem, OutputError, PolicyFileError
 from cobre.formatting import html_card
-from cobre.hydrothermal import Outcomes
+from cobre.hydrothermal import SimulationTables
 from cobre.results import TrainingLog, Writer
 from cobre.sddp import (
     BoundStalling,
@@ -177,8 +177,8 @@ class TableRecorder:
     study: Study
 
     @cached_property
-    def _outcomes(self) -> Outcomes:
-        return Outcomes(self.study.case.system, self.study.problem)
+    def _outcomes(self) -> SimulationTables:
+        return SimulationTables(self.study.case.system, self.study.problem)
 
     def __call__(self, visits: Sequence[Visit]) -> None:
         """Write them."""

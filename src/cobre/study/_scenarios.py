@@ -1,20 +1,19 @@
-"""What happens on trajectories, and the openings that cuts are made of, as a case wants them."""
+"""The noise of a case: openings of training, and scenarios along trajectories."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.case import RESIDUALS, Case, Scenarios, ScenarioSource, chosen_windows, usable_windows
-from cobre.elements.bus.data import Bus
 from cobre.elements.hydro.data import Hydro
-from cobre.elements.noise import TRUNCATING, available, load, noise_places
-from cobre.elements.non_controllable_source.data import NonControllableSource
-from cobre.hydrothermal import Numbers, StageNoise
+from cobre.elements.noise import Trajectories, random_elements
+from cobre.elements.registry import collect, part
+from cobre.hydrothermal import StageNoise
 from cobre.lp import Floats
 from cobre.sddp import Draw, InSample, MultistageProblem, Sample, Sampling
 from cobre.sddp.sampling import TRAINING
@@ -26,8 +25,8 @@ from cobre.stochastic import (
 )
 from cobre.system import System
 
-Kind = Literal["inflow", "load", "ncs"]
-KINDS: tuple[Kind, ...] = ("inflow", "load", "ncs")
+#: What case files call the noise of each kind with something random about it.
+CLASSES: dict[str, Any] = collect("noise", "CLASS")
 Indices = NDArray[np.intp]
 #: What the order of years is drawn with: the last coordinate, as in `cobre.stochastic.openings`.
 _YEARS = 256 + 7
@@ -55,7 +54,7 @@ def noise_of(case: Case) -> tuple[Floats, ...]:
 def _residuals(case: Case) -> Floats:
     """The noise that would have made the inflows of each year: years by stages by hydros."""
     models = [hydro.inflow for hydro in case.system.of(Hydro)]
-    order = max((len(lags) for model in models for lags in model.coefficients), default=0)
+    order = max((model.order for model in models), default=0)
     years = usable_windows(
         chosen_windows(dict(case.scenarios.windows), case.config.training.scenario_source), order
     )
@@ -102,7 +101,7 @@ def sampling_of(case: Case, source: ScenarioSource | None) -> Sampling:
 
     Without one, trajectories follow the openings.
     """
-    if source is None or all(getattr(source, kind).scheme == "in_sample" for kind in KINDS):
+    if source is None or all(getattr(source, name).scheme == "in_sample" for name in CLASSES.values()):
         return InSample()
     return FromSource(case, source)
 
@@ -129,6 +128,7 @@ class FromSource(Sampling):
         self._columns = _columns(case.system, case.scenarios)
         self._together = correlations_of(case.system, case.scenarios)
         self._given = _given(case, source)
+        self._elements = random_elements(case.system)
 
     @property
     def natural_count(self) -> int | None:
@@ -140,7 +140,10 @@ class FromSource(Sampling):
         ways = InSample().sample(problem, draw)
         rows, numbers = np.zeros_like(ways.rows), np.zeros_like(ways.rows)
         tables: dict[int, list[Floats]] = {}
-        inflows = _Inflows(self._system, draw.count)
+        walks: dict[str, Trajectories] = {
+            kind: part(kind, "noise").trajectories(self._system, elements, draw.count)
+            for kind, elements in self._elements.items()
+        }
         for step, node, here in _visits(ways):
             noise = problem.nodes[node].noise
             assert isinstance(noise, StageNoise)  # noqa: S101 - see findings
@@ -149,14 +152,15 @@ class FromSource(Sampling):
             known = tables.setdefault(node, [])
             rows[step, here] = sum(map(len, known)) + np.arange(len(here))
             numbers[step, here] = len(noise) + draw.first + here
-            known.append(noise.table_of(self._numbers(inflows, node, here, eta, given)))
+            own = self._numbers(walks, node, here, eta, given)
+            known.append(noise.table_of(own, len(here)))
         stacked = {node: np.concatenate(parts) for node, parts in tables.items()}
         return Sample(ways.nodes, rows, stacked, numbers)
 
     def _eta(self, draw: Draw, step: int, node: int, here: Indices, rows: Indices) -> Floats:
         """Standard normal noise of a step, trajectories by elements: openings, or fresh."""
         eta = self._openings[node][rows]
-        schemes = [getattr(self._source, kind).scheme for kind in KINDS]
+        schemes = [getattr(self._source, CLASSES[kind]).scheme for kind in self._elements]
         if "out_of_sample" in schemes:
             seed = draw.seed if self._seed is None else self._seed
             together = [self._together[node]]
@@ -169,42 +173,34 @@ class FromSource(Sampling):
                 iteration=draw.iteration,
                 purpose=draw.purpose,
             )
-            who = noise_places(self._system)
-            is_fresh = np.repeat([scheme == "out_of_sample" for scheme in schemes], [len(one) for one in who])
+            counts = [len(elements) for elements in self._elements.values()]
+            is_fresh = np.repeat([scheme == "out_of_sample" for scheme in schemes], counts)
             eta = np.where(is_fresh, fresh[:, self._columns], eta)
         return eta
 
-    def _turns(self, draw: Draw, node: int, here: Indices) -> dict[Kind, Floats]:
-        """The given values whose turn it is in a stage, trajectories by entities."""
+    def _turns(self, draw: Draw, node: int, here: Indices) -> dict[str, Floats]:
+        """The given values whose turn it is in a stage, by kind: trajectories by elements."""
         before = (draw.iteration - 1) * draw.total if draw.purpose == TRAINING else 0
         turns = before + draw.first + here
         return {kind: values[turns % len(values), node] for kind, values in self._given.items()}
 
     def _numbers(
-        self, inflows: _Inflows, node: int, here: Indices, eta: Floats, given: dict[Kind, Floats]
-    ) -> Numbers:
-        system, who = self._system, noise_places(self._system)
-        hydros, buses = len(who.hydros), len(who.hydros) + len(who.buses)
-        loads = tuple(
-            np.maximum(given["load"][:, j], 0.0)[:, None] * system.of(Bus)[i].load_factors[node]
-            if "load" in given
-            else load(system.of(Bus)[i], node, eta[:, hydros + j])
-            for j, i in enumerate(who.buses)
-        )
-        winds = tuple(
-            (
-                system.of(NonControllableSource)[i].max_generation_mw[node]
-                * np.clip(given["ncs"][:, j], 0.0, 1.0)
-            )[:, None]
-            * system.of(NonControllableSource)[i].factors[node]
-            if "ncs" in given
-            else available(system.of(NonControllableSource)[i], node, eta[:, buses + j])
-            for j, i in enumerate(who.sources)
-        )
-        return Numbers(inflows.step(node, here, eta[:, :hydros], given.get("inflow")), loads, winds)
+        self,
+        walks: dict[str, Trajectories],
+        node: int,
+        here: Indices,
+        eta: Floats,
+        given: dict[str, Floats],
+    ) -> list[Floats]:
+        """The numbers of each random element, trajectories by numbers."""
+        found: list[Floats] = []
+        for kind, walk in walks.items():
+            own, eta = np.split(eta, [len(self._elements[kind])], axis=1)
+            found += walk.step(node, here, own, given.get(kind))
+        return found
 
     def findings(self, problem: MultistageProblem) -> list[str]:
-        """Tell whether the problem is another case's."""
+        """Return what is wrong with the problem: whether it is another case's."""
         stages = len(self._system.stages)
         made = len(problem.nodes) == stages and all(
             isinstance(node.noise, StageNoise) for node in problem.nodes
@@ -214,44 +210,11 @@ class FromSource(Sampling):
     def spec(self) -> dict[str, Any]:
         """Return it in JSON's types; of given values, their digest."""
         digests = {
-            kind: hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
+            CLASSES[kind]: hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
             for kind, values in self._given.items()
         }
-        schemes = {kind: getattr(self._source, kind).scheme for kind in KINDS}
+        schemes = {name: getattr(self._source, name).scheme for name in CLASSES.values()}
         return {"type": "case", "schemes": schemes, "seed": self._seed, "given": digests}
-
-
-class _Inflows:
-    """Inflows along trajectories, which are known before anything is decided."""
-
-    def __init__(self, system: System, count: int) -> None:
-        models = [hydro.inflow for hydro in system.of(Hydro)]
-        self._truncates = system.negative_inflows in TRUNCATING
-        self._base = np.array([model.base_m3s for model in models]).reshape(len(models), -1)
-        self._scale = np.array([model.scale_m3s for model in models]).reshape(len(models), -1)
-        order = max((len(lags) for model in models for lags in model.coefficients), default=0)
-        self._psi = np.zeros((len(system.stages), order, len(models)))
-        self._past = np.zeros((count, order, len(models)))
-        for hydro, model in enumerate(models):
-            for stage, lags in enumerate(model.coefficients):
-                self._psi[stage, : len(lags), hydro] = lags
-            known = model.past_m3s[:order]
-            self._past[:, : len(known), hydro] = known
-
-    def step(self, stage: int, here: Indices, eta: Floats, given: Floats | None) -> Floats:
-        """Return inflows without what lags add, trajectories by hydros: of noise, or to meet given ones."""
-        past = self._past[here]
-        lagged = np.zeros_like(eta)
-        for lag, psi in enumerate(self._psi[stage]):
-            lagged += psi * past[:, lag]
-        if given is None:
-            own = self._base[:, stage] + self._scale[:, stage] * eta
-            own = np.maximum(own, -lagged) if self._truncates else own
-        else:
-            own = (np.maximum(given, 0.0) if self._truncates else given) - lagged
-        self._past[here, 1:] = past[:, :-1]
-        self._past[here, :1] = (own + lagged)[:, None]
-        return own
 
 
 def _visits(ways: Sample) -> Iterator[tuple[int, int, Indices]]:
@@ -263,34 +226,27 @@ def _visits(ways: Sample) -> Iterator[tuple[int, int, Indices]]:
 
 def _columns(system: System, scenarios: Scenarios) -> list[int]:
     """Where the elements of a problem's noise are in the case's, which also has sources that do not vary."""
-    who = noise_places(system)
     position = {(entity.type, entity.id): i for i, entity in enumerate(scenarios.entities)}
     return [
-        *(position["inflow", system.of(Hydro)[i].id] for i in who.hydros),
-        *(position["load", system.of(Bus)[i].id] for i in who.buses),
-        *(position["ncs", system.of(NonControllableSource)[i].id] for i in who.sources),
+        position[CLASSES[kind], element.id]
+        for kind, elements in random_elements(system).items()
+        for element in elements
     ]
 
 
-def _given(case: Case, source: ScenarioSource) -> dict[Kind, Floats]:
-    """By class, the values that trajectories take turns with: scenarios by stages by entities with noise."""
-    system, who = case.system, noise_places(case.system)
-    ids: dict[Kind, list[int]] = {
-        "inflow": [system.of(Hydro)[i].id for i in who.hydros],
-        "load": [system.of(Bus)[i].id for i in who.buses],
-        "ncs": [system.of(NonControllableSource)[i].id for i in who.sources],
-    }
-    found: dict[Kind, Floats] = {}
-    for kind in KINDS:
-        scheme = getattr(source, kind).scheme
+def _given(case: Case, source: ScenarioSource) -> dict[str, Floats]:
+    """By kind, the values that trajectories take turns with: scenarios by stages by elements with noise."""
+    found: dict[str, Floats] = {}
+    for kind, elements in random_elements(case.system).items():
+        scheme = getattr(source, CLASSES[kind]).scheme
         if scheme == "historical":
             years = chosen_windows(dict(case.scenarios.windows), source)
             found[kind] = np.stack([window.inflows_m3s for window in years.values()])
-        elif scheme == "external" and ids[kind]:
-            given = case.scenarios.external[kind]
-            columns = [given.entities.index(entity) for entity in ids[kind]]
+        elif scheme == "external" and elements:
+            given = case.scenarios.external[CLASSES[kind]]
+            columns = [given.entities.index(element.id) for element in elements]
             count = max(map(len, given.values.values()))
-            stages = [given.values[stage.id][:, columns] for stage in system.stages]
+            stages = [given.values[stage.id][:, columns] for stage in case.system.stages]
             # A stage with fewer scenarios than another begins again with its first.
             found[kind] = np.stack([values[np.arange(count) % len(values)] for values in stages], axis=1)
     return found

@@ -26,3 +26,8 @@ class Bus:
     load_mean_mw: Series
     load_std_mw: Series
     load_factors: BlockSeries
+
+    @property
+    def bus(self) -> int:
+        """Itself: like other elements a bus is at a bus."""
+        return self.id

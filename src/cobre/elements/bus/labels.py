@@ -5,6 +5,7 @@ PLURAL = "buses"
 NAME = "bus"
 KEY = "buses"
 ENTITY_CODE = 2
+IN_METADATA = True
 FILE = "system/buses.json"
 TABLE = "buses"
 ID_COLUMN = "bus_id"

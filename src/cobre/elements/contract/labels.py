@@ -5,6 +5,7 @@ PLURAL = "contracts"
 NAME = "contract"
 KEY = "contracts"
 ENTITY_CODE = 5
+IN_METADATA = False
 FILE = "system/energy_contracts.json"
 TABLE = "contracts"
 ID_COLUMN = "contract_id"

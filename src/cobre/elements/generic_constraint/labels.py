@@ -5,6 +5,7 @@ PLURAL = "generic constraints"
 NAME = "generic_constraint"
 KEY = "constraints"
 ENTITY_CODE = None
+IN_METADATA = False
 FILE = "constraints/generic_constraints.json"
 TABLE = None
 ID_COLUMN = "constraint_id"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -30,6 +31,11 @@ class Inflow:
     coefficients: tuple[NDArray[np.float64], ...]
     scale_m3s: Series
     past_m3s: tuple[float, ...]
+
+    @cached_property
+    def order(self) -> int:
+        """The number of past inflows that are states: the most lags that a stage has."""
+        return max((len(lags) for lags in self.coefficients), default=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ PLURAL = "hydro plants"
 NAME = "hydro"
 KEY = "hydros"
 ENTITY_CODE = 0
+IN_METADATA = True
 FILE = "system/hydros.json"
 TABLE = "hydros"
 ID_COLUMN = "hydro_id"

@@ -5,6 +5,7 @@ PLURAL = "lines"
 NAME = "line"
 KEY = "lines"
 ENTITY_CODE = 3
+IN_METADATA = True
 FILE = "system/lines.json"
 TABLE = "exchanges"
 ID_COLUMN = "line_id"

@@ -5,6 +5,7 @@ PLURAL = "non-controllable sources"
 NAME = "non_controllable"
 KEY = "sources"
 ENTITY_CODE = 7
+IN_METADATA = False
 FILE = "system/non_controllable_sources.json"
 TABLE = "non_controllables"
 ID_COLUMN = "non_controllable_id"

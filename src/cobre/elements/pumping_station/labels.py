@@ -5,6 +5,7 @@ PLURAL = "pumping stations"
 NAME = "pumping_station"
 KEY = "pumping"
 ENTITY_CODE = 4
+IN_METADATA = False
 FILE = "system/pumping_stations.json"
 TABLE = "pumping_stations"
 ID_COLUMN = "pumping_station_id"

@@ -5,6 +5,7 @@ PLURAL = "thermal plants"
 NAME = "thermal"
 KEY = "thermals"
 ENTITY_CODE = 1
+IN_METADATA = True
 FILE = "system/thermals.json"
 TABLE = "thermals"
 ID_COLUMN = "thermal_id"

@@ -1,31 +1,64 @@
-"""The numbers of a solved stage by kind, entity and block: the one place that knows names of columns."""
+"""A solved stage, read by kind of column, element and block."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.lp import Floats, Ints
-from cobre.sddp import Node, Visit
-from cobre.system import Stage
+from cobre.system import System
 
-#: Trajectories by entities by blocks; by 1 for what is the same in all blocks.
+if TYPE_CHECKING:
+    from cobre.sddp import Node, Visit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+#: Trajectories by elements by blocks; by 1 for what is the same in all blocks.
 Cube = NDArray[np.float64]
 
+#: How close to a limit is at it, relatively.
+AT_LIMIT = 1e-6
 
-class Places:
-    """Where the columns and rows of a stage's programme are, by name. What is not there reads as 0.
+#: Of ``operative_state_code``. The format also has 1, maintenance, which no case tells.
+OUT_OF_SERVICE, OPERATING, SATURATED = 0, 2, 3
+
+
+def ids_of(elements: Sequence[Any]) -> tuple[int, ...]:
+    """Return the ids of elements."""
+    return tuple(element.id for element in elements)
+
+
+def series(elements: Sequence[Any], name: str, stage: int) -> Floats:
+    """Return a number of each element in a stage, as a column."""
+    return np.array([float(getattr(element, name)[stage]) for element in elements]).reshape(-1, 1)
+
+
+def block_series(elements: Sequence[Any], name: str, stage: int, blocks: int) -> Floats:
+    """Return a number of each element in each block of a stage."""
+    return np.array([getattr(element, name)[stage] for element in elements]).reshape(len(elements), blocks)
+
+
+def operative_state(value: Cube, limit: Floats) -> Cube:
+    """Return the code of elements that are out of service, operating, or operating at their limit."""
+    saturated = value >= limit - AT_LIMIT * np.maximum(limit, 1.0)
+    return np.where(limit == 0, OUT_OF_SERVICE, np.where(saturated, SATURATED, OPERATING))
+
+
+class ProgramIndex:
+    """The columns and rows of a stage's programme by name; what is missing reads as 0.
 
     Args:
-        node: with the programme.
-        stage: whose programme it is.
+        system: with the stage.
+        number: of the stage.
+        node: with the stage's programme.
     """
 
-    def __init__(self, node: Node, stage: Stage) -> None:
+    def __init__(self, system: System, number: int, node: Node) -> None:
         program = node.program
-        self.stage, self.costs = stage, program.costs
+        self.system, self.number, self.stage = system, number, system.stages[number]
+        self.costs = program.costs
         self.column_names = program.column_names
         self._columns = {name: i for i, name in enumerate(program.column_names)}
         self._rows = {name: i for i, name in enumerate(program.row_names)}
@@ -33,12 +66,8 @@ class Places:
         self._rhs, self._upper = program.row_lower, program.column_upper
         self._known: dict[tuple[str, tuple[int, ...], str], Ints] = {}
 
-    def has(self, name: str) -> bool:
-        """Whether there is such a column."""
-        return name in self._columns
-
     def columns(self, kind: str, ids: tuple[int, ...], by: str) -> Ints:
-        """Return columns of a kind, entities by blocks; -1 where there is none."""
+        """Return columns of a kind, elements by blocks; -1 where there is none."""
         return self._found(self._columns, kind, ids, by)
 
     def rows(self, kind: str, ids: tuple[int, ...], by: str) -> Ints:
@@ -46,7 +75,7 @@ class Places:
         return self._found(self._rows, kind, ids, by)
 
     def changes(self, target: str, place: int) -> int | None:
-        """Return which of the numbers of a realisation a place has, or None if it is certain."""
+        """Return the position of a place in a realisation, or None if it is certain."""
         return self._noise.get((target, place))
 
     def certain(self, target: str) -> Floats:
@@ -61,26 +90,33 @@ class Places:
             self._known[key] = np.array(found, np.int32).reshape(len(ids), width)
         return self._known[key]
 
-    def _names(self, kind: str, entity: int, by: str) -> Sequence[str]:
-        """What something of an entity is called: by ``"stage"``, ``"block"`` or ``"period"`` of the water."""
-        name, blocks = f"{kind}:{entity}", len(self.stage.blocks)
+    def _names(self, kind: str, element: int, by: str) -> Sequence[str]:
+        """The names of columns of an element: by ``"stage"``, ``"block"`` or ``"period"`` of a balance."""
+        name, blocks = f"{kind}:{element}", len(self.stage.blocks)
         if by == "block":
             return [f"{name}:{k}" for k in range(blocks)]
-        if by == "period" and self.stage.chronological:  # the last volume is the stage's
+        if by == "period" and self.stage.chronological:  # what is stored at the end is the stage's
             return [*(f"{name}:{k}" for k in range(blocks - 1)), name]
         return [name]
 
 
-class Solved:
-    """One visit, read by name.
+class SolvedStage:
+    """A stage as solved on some trajectories: columns, duals and random numbers by kind, element and block.
 
     Args:
-        places: of the node's programme.
+        places: of the stage's programme.
         visit: with all its columns and duals.
+
+    Attributes:
+        system: the whole system.
+        number: of the stage.
+        stage: the stage itself.
+        count: the number of trajectories.
     """
 
-    def __init__(self, places: Places, visit: Visit) -> None:
+    def __init__(self, places: ProgramIndex, visit: Visit) -> None:
         self.places, self.visit = places, visit
+        self.system, self.number, self.stage = places.system, places.number, places.stage
         self.count = len(visit.trajectories)
         nothing = np.zeros((self.count, 1))  # what the number -1 reads
         self._columns = np.concatenate([visit.columns, nothing], axis=1)
@@ -107,7 +143,7 @@ class Solved:
         return self._realised("column_upper", np.array([column], np.int32))[:, 0]
 
     def costs(self, kind: str, ids: tuple[int, ...], by: str = "block") -> Cube:
-        """Return what columns cost."""
+        """Return the costs of columns."""
         prices: Floats = np.append(self.places.costs, 0.0)[self.places.columns(kind, ids, by)]
         return self.values(kind, ids, by) * prices
 

@@ -9,13 +9,16 @@ import numpy as np
 from cobre.lp import LinearProgram, SparseMatrix
 
 
-class Rows:
-    """Columns and rows as they are added. A name is a kind and what it belongs to: ``("turbined", 3, 0)``.
+class ProgramBuilder:
+    """Builds a `LinearProgram` column by column and row by row.
 
-    >>> rows = Rows()
-    >>> x = rows.column("x", cost=2.0, upper=5.0)
-    >>> _ = rows.row("least", {x: 1.0}, lower=3.0)
-    >>> rows.program().column_names
+    Columns and rows are numbered in the order in which they are added. A name is a kind of column, then the
+    element and, if need be, the block that it belongs to: ``turbined:3:0``.
+
+    >>> builder = ProgramBuilder()
+    >>> x = builder.add_column("x", cost=2.0, upper=5.0)
+    >>> _ = builder.add_row("least", {x: 1.0}, lower=3.0)
+    >>> builder.program().column_names
     ('x',)
     """
 
@@ -29,7 +32,7 @@ class Rows:
         self._row_upper: list[float] = []
         self._entries: dict[tuple[int, int], float] = {}
 
-    def column(self, name: str, *, cost: float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
+    def add_column(self, name: str, *, cost: float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
         """Add a column; return its number."""
         self._columns[name] = len(self._columns)
         self._costs.append(float(cost))
@@ -37,7 +40,7 @@ class Rows:
         self._upper.append(float(upper))
         return self._columns[name]
 
-    def row(
+    def add_row(
         self, name: str, entries: Mapping[int, float], *, lower: float = -np.inf, upper: float = np.inf
     ) -> int:
         """Add a row; return its number."""
@@ -45,14 +48,14 @@ class Rows:
         self._row_lower.append(float(lower))
         self._row_upper.append(float(upper))
         for column, value in entries.items():
-            self.add(number, column, value)
+            self.add_to_entry(number, column, value)
         return number
 
-    def equation(self, name: str, entries: Mapping[int, float], rhs: float) -> int:
+    def add_equation(self, name: str, entries: Mapping[int, float], rhs: float) -> int:
         """Add a row that must equal a number; return its number."""
-        return self.row(name, entries, lower=rhs, upper=rhs)
+        return self.add_row(name, entries, lower=rhs, upper=rhs)
 
-    def add(self, row: int, column: int, value: float) -> None:
+    def add_to_entry(self, row: int, column: int, value: float) -> None:
         """Add to a coefficient."""
         if value != 0:
             self._entries[row, column] = self._entries.get((row, column), 0.0) + value

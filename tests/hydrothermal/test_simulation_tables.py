@@ -15,7 +15,7 @@ from cobre.elements.line.data import Line
 from cobre.elements.non_controllable_source.data import NonControllableSource
 from cobre.elements.pumping_station.data import PumpingStation
 from cobre.elements.thermal.data import Thermal
-from cobre.hydrothermal import Outcomes
+from cobre.hydrothermal import SimulationTables
 from cobre.study import Study
 from cobre.study._scenarios import noise_of
 from tests.case.folders import write
@@ -36,8 +36,8 @@ class Simulated:
         policy = self.study.train().policy
         self.visits = []
         self.totals = sddp.follow(self.study.problem, policy, self.visits.extend, scenarios)
-        self.outcomes = Outcomes(self.system, self.study.problem)
-        self.tables = self.outcomes.tables(self.visits)
+        self.simulation_tables = SimulationTables(self.system, self.study.problem)
+        self.tables = self.simulation_tables.tables(self.visits)
         self.policy = policy
 
     def rows(self, name, key=None):
@@ -485,7 +485,7 @@ def test_tables_do_not_depend_on_who_simulates_what(full):
         return type(visit)(step=visit.step, node=visit.node, **arrays)
 
     alone = [
-        full.outcomes.tables([part(visit, scenario) for visit in full.visits])
+        full.simulation_tables.tables([part(visit, scenario) for visit in full.visits])
         for scenario in range(SCENARIOS)
     ]
     for name, table in full.tables.items():

@@ -1,0 +1,120 @@
+"""The tables of a simulation, made from the columns and duals of solved stages.
+
+Everything is done for all trajectories of a batch at once, and in an order that does not depend on how many
+they are, so a table has the same bits whoever simulates which of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from cobre.elements.registry import KINDS, collect, elements_of
+from cobre.elements.solved import ProgramIndex, SolvedStage
+from cobre.elements.tables import Table, Values
+from cobre.hydrothermal._costs import StageCosts
+from cobre.results import SIMULATION, cost_columns, schema_of
+from cobre.sddp import MultistageProblem, Visit
+from cobre.system import System
+
+SCENARIO = pa.field("scenario_id", pa.int32(), nullable=False)
+
+
+class SimulationTables:
+    """Makes the tables of a simulation of a hydrothermal system.
+
+    Args:
+        system: with all its elements.
+        problem: as `cobre.hydrothermal.problem_of` made it.
+    """
+
+    def __init__(self, system: System, problem: MultistageProblem) -> None:
+        self._places = [ProgramIndex(system, number, node) for number, node in enumerate(problem.nodes)]
+        self._costs = [StageCosts(places) for places in self._places]
+        discounts = [stage.discount for stage in system.stages]
+        self._discounts = np.cumprod([1.0, *discounts[:-1]])  # what a cost of a stage counts for
+        self._elements: dict[str, tuple[Table, Sequence[Any]]] = {
+            name: (table, elements_of(system, kind))
+            for kind, tables in collect("outputs", "TABLES").items()
+            for name, table in tables.items()
+        }
+        kinds = [kind for kind in KINDS if elements_of(system, kind)]
+        self._schemas = {
+            name: pa.schema([SCENARIO, *schema_of(cost_columns(kinds) if name == "costs" else columns)])
+            for name, columns in SIMULATION.items()
+            if name == "costs" or self._exists(name)
+        }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables that this system has."""
+        return tuple(self._schemas)
+
+    def tables(self, visits: Sequence[Visit]) -> dict[str, pa.Table]:
+        """Return the tables of some whole trajectories, each sorted by ``scenario_id``, its first column."""
+        solved = [SolvedStage(self._places[visit.node], visit) for visit in visits]
+        return {
+            name: _table(schema, [_rows(one, self._values(name, one)) for one in solved])
+            for name, schema in self._schemas.items()
+        }
+
+    def _exists(self, name: str) -> bool:
+        table, elements = self._elements[name]
+        return table.exists(elements)
+
+    def _values(self, name: str, solved: SolvedStage) -> Values:
+        if name == "costs":
+            return self._cost_values(solved)
+        table, elements = self._elements[name]
+        return table.rows(solved, elements)
+
+    def _cost_values(self, solved: SolvedStage) -> Values:
+        visit = solved.visit
+        components = self._costs[visit.node].of(solved)
+        beyond = components[
+            "future_cost"
+        ]  # after the last stage, as another study has it: no cost of this one
+        values: dict[str, Any] = {
+            **components,
+            "total_cost": visit.objectives,
+            "immediate_cost": visit.costs - beyond,
+            "future_cost": visit.objectives - visit.costs + beyond,
+        }
+        shaped = {name: value[:, None, None] for name, value in values.items()}
+        return {**shaped, "block_id": None, "discount_factor": self._discounts[visit.node]}
+
+
+def _rows(solved: SolvedStage, values: Values) -> Values:
+    """The rows of a visit, column by column: by trajectory, then element, then block; None is null."""
+    visit = solved.visit
+    shape = np.broadcast_shapes(*(np.shape(value) for value in values.values() if value is not None))
+    shape = (solved.count, *shape[1:])
+    given = {
+        "scenario_id": visit.trajectories[:, None, None],
+        "stage_id": visit.step,
+        "block_id": np.arange(shape[2]),
+        **values,
+    }
+    return {
+        name: value if value is None else np.broadcast_to(value, shape).reshape(-1)
+        for name, value in given.items()
+    }
+
+
+def _table(schema: pa.Schema, visits: Sequence[Values]) -> pa.Table:
+    """The rows of all visits by trajectory, then as they came; what may be null is so where it is NaN."""
+    scenarios = np.concatenate([visit["scenario_id"] for visit in visits])
+    order = np.argsort(scenarios, kind="stable")
+    arrays = []
+    for field in schema:
+        parts = [visit[field.name] for visit in visits]
+        if any(part is None for part in parts):
+            arrays.append(pa.nulls(len(order), field.type))
+            continue
+        column = np.concatenate(parts)[order]
+        missing = np.isnan(column) if field.nullable and column.dtype == np.float64 else None
+        arrays.append(pa.array(column, mask=missing).cast(field.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
