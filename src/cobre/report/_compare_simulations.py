@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from cobre.elements import collect
+from cobre.elements import labels as element_labels
 from cobre.errors import ResultsError
 from cobre.estimates import Estimate
 from cobre.report._changes import Change, changes, same_bits
@@ -104,7 +106,7 @@ def _same_scenarios(a: Results, b: Results) -> bool:
     """Whether scenario by scenario the same water came and the same load was there: nothing else is random
     that policies do not decide about, but the wind, which comes with its own table.
     """
-    given = {"hydros": "incremental_inflow_m3s", "buses": "load_mw", "non_controllables": "available_mw"}
+    given = {str(element_labels(kind).TABLE): column for kind, column in collect("outputs", "RANDOM").items()}
     return all(
         _same_column(a, b, name, column)
         for name, column in given.items()

@@ -15,23 +15,6 @@ from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
-#: The columns that costs consist of, in words.
-COMPONENTS = {
-    "thermal_cost": "fuel",
-    "contract_cost": "contracts",
-    "deficit_cost": "deficit",
-    "excess_cost": "excess",
-    "curtailment_cost": "curtailment",
-    "exchange_cost": "exchange",
-    "spillage_cost": "spillage",
-    "fpha_turbined_cost": "turbining",
-    "pumping_cost": "pumping",
-    "storage_violation_cost": "least volumes",
-    "filling_target_cost": "filling",
-    "hydro_violation_cost": "limits of hydros",
-    "inflow_penalty_cost": "negative inflows",
-    "generic_violation_cost": "constraints",
-}
 OTHERS = "others"
 #: The least share of the whole that is shown by itself, and how many are.
 LEAST, MOST = 1e-4, 7
@@ -41,8 +24,9 @@ LEAST, MOST = 1e-4, 7
 def components(results: Results) -> dict[str, Floats]:
     """The mean discounted cost of each component, stage by stage; the small ones together."""
     costs = panel(results, "costs")
-    discount, *means = costs.means("discount_factor", *COMPONENTS)
-    found = dict(zip(COMPONENTS.values(), (discount * values for values in means), strict=True))
+    shown = {component.name: component.label for component in results.cost_components if component.label}
+    discount, *means = costs.means("discount_factor", *shown)
+    found = dict(zip(shown.values(), (discount * values for values in means), strict=True))
     sizes = {name: float(np.abs(values).sum()) for name, values in found.items()}
     least = LEAST * sum(sizes.values())
     large = [name for name in sorted(sizes, key=lambda name: -sizes[name])[:MOST] if sizes[name] > least]

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.elements import collect, labels
 from cobre.errors import ResultsError
 from cobre.report._source import remembered
 from cobre.results import Results
@@ -24,17 +25,9 @@ Ints = NDArray[np.int64]
 #: How many numbers of a column are held at a time, before they are reduced: 64 MB.
 AT_ONCE = 8_000_000
 
-#: The column of each table that tells the entity.
-ID_OF = {
-    "costs": None,
-    "hydros": "hydro_id",
-    "thermals": "thermal_id",
-    "exchanges": "line_id",
-    "buses": "bus_id",
-    "pumping_stations": "pumping_station_id",
-    "contracts": "contract_id",
-    "non_controllables": "non_controllable_id",
-    "inflow_lags": "hydro_id",
+#: The column of each table that tells the element.
+ID_OF = {"costs": None} | {
+    table: labels(kind).ID_COLUMN for kind, tables in collect("outputs", "TABLES").items() for table in tables
 }
 
 

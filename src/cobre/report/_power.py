@@ -1,11 +1,13 @@
-"""Who gives the power, and who takes it."""
+"""Generation and load by bus and stage."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from cobre.elements import KINDS
+from cobre.elements import labels as element_labels
 from cobre.report._axes import NUMBER, key, of, quantity_y, stacked, stage_x, when
 from cobre.report._figure import Columns, Figure, Options, grouped, rounded
 from cobre.report._panel import Floats, panel
@@ -13,40 +15,29 @@ from cobre.report._source import entities, labels, remembered
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
-#: What gives or takes power, in the order in which it is stacked: its table, column and sign, and its name.
-PARTS = (
-    ("non_controllables", "generation_mwh", 1, "non-controllable"),
-    ("hydros", "generation_mwh", 1, "hydro"),
-    ("thermals", "generation_mwh", 1, "thermal"),
-    ("contracts", "energy_mwh", 1, "contracts"),
-    ("buses", "deficit_mwh", 1, "deficit"),
-    ("buses", "excess_mwh", -1, "excess"),
-    ("pumping_stations", "energy_consumption_mwh", -1, "pumping"),
-    ("exchanges", "losses_mwh", -1, "losses"),
+
+class Part(NamedTuple):
+    """A part of the power balance: a column of a table of results, and how the figure shows it."""
+
+    table: str
+    column: str
+    sign: int
+    label: str
+    colour: int
+    kind: str
+
+
+#: The parts in the order in which they are stacked.
+PARTS = tuple(
+    Part(str(kind.TABLE), column, sign, label, colour, kind.NAME)
+    for kind, (_, column, sign, label, colour) in sorted(
+        ((element_labels(kind), part) for kind in KINDS for part in element_labels(kind).POWER_BALANCE),
+        key=lambda found: found[1][0],
+    )
 )
 EXCHANGED, LOAD = "exchange with other buses", "load"
 #: Which colour of a theme each part has.
-COLOURS = {
-    "hydro": 0,
-    "thermal": 1,
-    "non-controllable": 2,
-    "contracts": 3,
-    EXCHANGED: 5,
-    "deficit": 4,
-    "excess": 6,
-    "pumping": 6,
-    "losses": 7,
-}
-#: The kind of the entities in each table.
-KIND_OF = {
-    "non_controllables": "non_controllable",
-    "hydros": "hydro",
-    "thermals": "thermal",
-    "contracts": "contract",
-    "buses": "bus",
-    "pumping_stations": "pumping_station",
-    "exchanges": "line",
-}
+COLOURS = {part.label: part.colour for part in PARTS} | {EXCHANGED: 5}
 #: Which share of the load is less than a picture shows: half a pixel.
 VISIBLE = 2e-3
 #: In place of no hours, those of a stage in which there is no power at all.
@@ -76,15 +67,15 @@ def mean_power(results: Results) -> dict[str, dict[int, Floats]]:
     """Mean power in MW by what gives or takes it, then by bus, stage by stage; lines have the bus -1."""
     known, hours = entities(results), np.maximum(block_hours(results).sum(axis=1), TINY)
     found: dict[str, dict[int, Floats]] = {}
-    for table, column, sign, name in (*PARTS, ("buses", "load_mwh", 1, LOAD)):
-        if table not in results.tables:
+    for part in (*PARTS, Part("buses", "load_mwh", 1, LOAD, 0, "bus")):
+        if part.table not in results.tables:
             continue
-        there = panel(results, table)
-        energy = sign * there.by_stage(there.means(column)[0])
-        by_bus = found.setdefault(name, {})
+        there = panel(results, part.table)
+        energy = part.sign * there.by_stage(there.means(part.column)[0])
+        by_bus = found.setdefault(part.label, {})
         for place, id_ in enumerate(there.ids):
-            own = known[KIND_OF[table]].get(id_)
-            bus = id_ if table == "buses" else own.bus if own else -1
+            own = known[part.kind].get(id_)
+            bus = id_ if part.table == "buses" else own.bus if own else -1
             by_bus[bus] = by_bus.get(bus, 0.0) + energy[place] / hours
     return found
 
@@ -162,7 +153,7 @@ def _shown(results: Results) -> list[str]:
         least = VISIBLE * np.abs(found[LOAD]).max(initial=0.0)
         for name, values in found.items():
             seen[name] = seen.get(name, False) or bool(np.abs(values).max(initial=0.0) > least)
-    order = [*dict.fromkeys(name for *_, name in PARTS)]
+    order = [*dict.fromkeys(part.label for part in PARTS)]
     order.insert(order.index("deficit"), EXCHANGED)
     return [name for name in order if seen.get(name)]
 

@@ -14,6 +14,8 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from cobre.elements import by_entity_code
+from cobre.elements import labels as element_labels
 from cobre.errors import ResultsError
 from cobre.results import Results, read
 
@@ -23,16 +25,8 @@ Source = Results | str | os.PathLike[str] | Mapping[str, pa.Table]
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: The codes of ``entities.csv``.
-KINDS = {
-    0: "hydro",
-    1: "thermal",
-    2: "bus",
-    3: "line",
-    4: "pumping_station",
-    5: "contract",
-    7: "non_controllable",
-}
+#: The names of kinds by their codes in ``entities.csv``.
+KINDS = {code: element_labels(kind).NAME for code, kind in by_entity_code().items()}
 
 
 class Entity(NamedTuple):

@@ -15,28 +15,10 @@ from cobre.report._costs import totals
 from cobre.report._panel import Floats, panel
 from cobre.report._source import Source, label_of, labels, opened
 from cobre.report._storage import bounds, volumes
-from cobre.results import SIMULATION, Results
+from cobre.results import Results
 
 #: MWh of a block in a scenario that are no deficit, but what is left of solving to a tolerance.
 TRIFLE_MWH = 1e-3
-
-#: Columns of costs that another one has the sum of.
-_SUMMED = {
-    "outflow_violation_below_cost",
-    "outflow_violation_above_cost",
-    "turbined_violation_cost",
-    "generation_violation_cost",
-    "evaporation_violation_cost",
-    "withdrawal_violation_cost",
-}
-_NO_COMPONENT = {"total_cost", "immediate_cost", "future_cost"}
-
-#: The components of costs.
-COMPONENTS = tuple(
-    column.name
-    for column in SIMULATION["costs"]
-    if column.name.endswith("_cost") and column.name not in _SUMMED | _NO_COMPONENT
-)
 
 
 @dataclass(frozen=True)
@@ -292,8 +274,10 @@ def component_means(results: Results) -> dict[str, float]:
     def add(discount: Floats, *columns: Floats) -> Floats:
         return np.stack([(discount * values).sum(axis=1) for values in columns], axis=1)
 
-    means = costs.gather(("discount_factor", *COMPONENTS), add).mean(axis=0)
-    return dict(zip(COMPONENTS, means.tolist(), strict=True))
+    summed = {part for component in results.cost_components for part in component.sum_of}
+    names = [one.name for one in results.cost_components if one.name not in summed]
+    means = costs.gather(("discount_factor", *names), add).mean(axis=0)
+    return dict(zip(names, means.tolist(), strict=True))
 
 
 def _largest_first(values: dict[str, float]) -> dict[str, float]:

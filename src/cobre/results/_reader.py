@@ -13,11 +13,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.dataset as ds  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from cobre.elements import KINDS, labels
+from cobre.elements.tables import CostComponent
 from cobre.errors import ResultsError
 from cobre.formatting import html_card
 from cobre.results._columns import schema_of
 from cobre.results._files import MANIFEST
-from cobre.results._simulation_tables import SIMULATION
+from cobre.results._simulation_tables import SIMULATION, cost_columns, cost_components
 from cobre.results._training_tables import TRAINING
 from cobre.results._writer import partition
 
@@ -80,6 +82,16 @@ class Results:
         """The names of the simulation's tables."""
         return tuple((self.simulation_manifest or {}).get("tables", ()))
 
+    @property
+    def cost_components(self) -> tuple[CostComponent, ...]:
+        """The components of ``costs``, in the order of its columns."""
+        return tuple(cost_components(self._kinds))
+
+    @property
+    def _kinds(self) -> list[str]:
+        """The kinds that the simulated system has, as far as they have a table by element."""
+        return [kind for kind in KINDS if labels(kind).TABLE in self.tables]
+
     def table(self, name: str) -> pa.Table:
         """Return a table of the training by its name in `TRAINING`.
 
@@ -108,7 +120,8 @@ class Results:
         for path in paths:
             if not path.exists():
                 raise ResultsError(str(path), "damaged", "a scenario is missing; run the simulation again")
-        schema = pa.schema([*schema_of(SIMULATION[name]), _SCENARIO])
+        columns = cost_columns(self._kinds) if name == "costs" else SIMULATION[name]
+        schema = pa.schema([*schema_of(columns), _SCENARIO])
         hive = ds.partitioning(pa.schema([_SCENARIO]), flavor="hive")
         return ds.dataset(
             [str(path) for path in paths],

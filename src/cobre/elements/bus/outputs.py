@@ -44,6 +44,9 @@ def rows(solved: SolvedStage, buses: Sequence[Bus]) -> Values:
 
 TABLES = {"buses": Table(COLUMNS, rows)}
 
+#: The column that tells whether two simulations had the same noise.
+RANDOM = "load_mw"
+
 COSTS = (
     CostComponent(2, "deficit_cost", "load that goes unserved", ("deficit",), label="deficit"),
     CostComponent(3, "excess_cost", "power that nobody takes", ("excess",), label="excess"),

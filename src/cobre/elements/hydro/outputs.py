@@ -127,6 +127,9 @@ VIOLATIONS = (
     ),
 )
 
+#: The column that tells whether two simulations had the same noise.
+RANDOM = "incremental_inflow_m3s"
+
 COSTS = (
     CostComponent(4, "storage_violation_cost", "volumes below the least", ("below",), label="least volumes"),
     CostComponent(

@@ -42,6 +42,9 @@ def rows(solved: SolvedStage, sources: Sequence[NonControllableSource]) -> Value
 
 TABLES = {"non_controllables": Table(COLUMNS, rows)}
 
+#: The column that tells whether two simulations had the same noise.
+RANDOM = "available_mw"
+
 COSTS = (
     # The programme counts curtailment from nothing available: what is generated earns. The table counts it
     # from what is available, so its components sum to the cost of the stage and what generating all that
