@@ -18,6 +18,8 @@ from cobre.cli import COMMANDS
 from cobre.cli import app as command
 from cobre.comm import ReduceOp
 from cobre.comm.testing import CHECKS, promise
+from cobre.elements import KINDS, part
+from cobre.results import SIMULATION, TRAINING
 from cobre.sddp import Event
 
 project = "Cobre for Python"
@@ -50,6 +52,7 @@ nitpick_ignore_regex = [
     (r"py:exc", r"(TypeError|ValueError)"),
     (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich|altair)(\..*)?|Path|LayerChart|choices"),
     (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
+    (r"py:.*", r"(cobre\.system\._system\.(Any)?Element|ProgramIndex|Values|Indices)"),
     (
         r"py:.*",
         r"(Array|Floats|Series|BlockSeries|datetime\.date|cobre\.case\._config\.Config|System(\..*)?)",
@@ -177,6 +180,35 @@ class EventFields(_Generated):
         return "\n".join(lines)
 
 
+class OutputTable(_Generated):
+    """The columns of a table of results, by its name in `SIMULATION` or `TRAINING`."""
+
+    def markdown(self) -> str:
+        lines = ["| Column | Type | Unit | Null | Meaning |", "| --- | --- | --- | --- | --- |"]
+        for column in (SIMULATION | TRAINING)[self.arguments[0]]:
+            null = "yes" if column.nullable else ""
+            cells = (f"`{column.name}`", column.type, column.unit, null, column.meaning)
+            lines.append(f"| {' | '.join(map(_cell, cells))} |")
+        return "\n".join(lines)
+
+
+class ElementClasses(_Generated):
+    """The classes of every element kind's data, in the order of their modules."""
+
+    def markdown(self) -> str:
+        lines = ["```{eval-rst}"]
+        for kind in KINDS:
+            module = part(kind, "data")
+            lines.append(f".. currentmodule:: {module.__name__}")
+            own = [
+                name
+                for name, found in vars(module).items()
+                if isinstance(found, type) and found.__module__ == module.__name__
+            ]
+            lines += [f".. autoclass:: {name}()" for name in own]
+        return "\n".join([*lines, "```"])
+
+
 class CommandHelp(_Generated):
     """What ``--help`` says about a command, with its options as a table."""
 
@@ -217,5 +249,7 @@ def setup(app):
     app.add_directive("number-of-checks", NumberOfChecks)
     app.add_directive("reduce-operations", ReduceOperations)
     app.add_directive("command-help", CommandHelp)
+    app.add_directive("output-table", OutputTable)
+    app.add_directive("element-classes", ElementClasses)
     app.add_directive("event-fields", EventFields)
     return {"parallel_read_safe": True}

@@ -8,7 +8,7 @@
 ``outputs.py``   its tables in the results of a simulation, and how a solved stage fills them
 ``labels.py``    its names, its codes, and how figures show it
 
-`cobre.elements.registry` has the list of kinds; whatever needs a part of all kinds asks for it there.
+``registry.py`` has the only list of kinds; whatever needs a part of all kinds asks for it there.
 Elements are sorted by id, so the order in which files name them changes nothing. Powers are in MW, flows in
 m³/s, volumes in hm³.
 """

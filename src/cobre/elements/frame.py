@@ -19,7 +19,7 @@ from cobre.system import Element, Stage, System
 class BuildStep(IntEnum):
     """A step of building a stage's programme; ``STEPS`` of a kind's ``program.py`` has a function for some.
 
-    Columns and rows are numbered in the order of steps, and in a step in that of `cobre.elements.KINDS`. A
+    Columns and rows are numbered in the order of steps, and in a step in that of ``KINDS`` in the registry. A
     balance comes after everything that contributes to it. Beyond that the order is free, but it may not
     change: warm-start bases, policy files and ``problem.fingerprint`` depend on it.
     """

@@ -76,7 +76,7 @@ class CostComponent:
     """A component of a stage's cost: a column of the table ``costs``.
 
     Attributes:
-        place: in the order of the table. Components of the output format have numbers below `LAST` and are
+        place: in the order of the table. Components of the output format have numbers below ``LAST`` and are
             in every table; others come after them, and only where the system has elements of the kind.
         name: of the column.
         meaning: of the column, in words.

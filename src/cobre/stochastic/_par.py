@@ -20,7 +20,7 @@ YEAR = 12
 
 
 class Resolved(NamedTuple):
-    """The numbers of `cobre.system.Inflow`, in its order: one of each per stage."""
+    """The numbers of `cobre.elements.hydro.data.Inflow`, in its order: one of each per stage."""
 
     base_m3s: Floats
     coefficients: tuple[Floats, ...]

@@ -75,7 +75,7 @@ COLUMNS = (
     ),
 )
 
-LAG_COLUMNS = (
+_LAG_COLUMNS = (
     STAGE,
     Column("hydro_id", "int32", "id", "id of the plant"),
     Column("lag_index", "int32", "id", "how many stages ago, from 1"),
@@ -102,11 +102,11 @@ def lag_rows(solved: SolvedStage, plants: Sequence[Hydro]) -> Values:
 
 TABLES = {
     "hydros": Table(COLUMNS, rows),
-    "inflow_lags": Table(LAG_COLUMNS, lag_rows, lambda plants: any(plant.inflow.order for plant in plants)),
+    "inflow_lags": Table(_LAG_COLUMNS, lag_rows, lambda plants: any(plant.inflow.order for plant in plants)),
 }
 
 #: What ``hydro_violation_cost`` is the sum of, and the kinds of columns of each.
-VIOLATIONS = (
+_VIOLATIONS = (
     ("outflow_violation_below_cost", "outflows below the least", ("outflow_below",)),
     ("outflow_violation_above_cost", "outflows above the most", ("outflow_above",)),
     ("turbined_violation_cost", "turbined flows below the least", ("turbined_below",)),
@@ -144,9 +144,9 @@ COSTS = (
         "hydro_violation_cost",
         "sum of the six that follow",
         label="limits of hydros",
-        sum_of=tuple(name for name, _, _ in VIOLATIONS),
+        sum_of=tuple(name for name, _, _ in _VIOLATIONS),
     ),
-    *(CostComponent(7 + i, *violation) for i, violation in enumerate(VIOLATIONS)),
+    *(CostComponent(7 + i, *violation) for i, violation in enumerate(_VIOLATIONS)),
     CostComponent(
         13,
         "inflow_penalty_cost",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.elements.frame import StageFrame
-from cobre.elements.hydro._production import add_turbines, power_of
 from cobre.elements.hydro.data import Hydro
+from cobre.elements.hydro.program._production import add_turbines, power_of
 
 
 def add_releases(frame: StageFrame, plant: Hydro) -> None:

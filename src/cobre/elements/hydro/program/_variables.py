@@ -1,48 +1,12 @@
-"""Stage programme of hydro plants: releases first, then reservoirs with the water balance.
-
-Between the two, others may add what they take from reservoirs or bring to them. The parts are in modules of
-their own: releases, production, reservoir, evaporation, inflow.
-"""
+"""Variables of hydro plants in generic constraints, and the columns that each is the sum of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from cobre.elements.frame import BuildStep, StageFrame, Variable
-from cobre.elements.hydro._production import power_of
-from cobre.elements.hydro._releases import add_releases
-from cobre.elements.hydro._reservoir import add_constant_storage, add_reservoir
+from cobre.elements.frame import StageFrame, Variable
 from cobre.elements.hydro.data import Hydro
-
-
-def add_flows(frame: StageFrame, plants: Sequence[Hydro]) -> None:
-    """Add what leaves each present plant, to the water balances and the power balance of its bus."""
-    for plant in plants:
-        if frame.network.is_present(plant.id):
-            add_releases(frame, plant)
-
-
-def add_balances(frame: StageFrame, plants: Sequence[Hydro]) -> None:
-    """Add reservoirs and their water balances; those of absent plants first, whose inflow runs on."""
-    for plant in plants:
-        if not frame.network.is_present(plant.id):
-            add_constant_storage(frame, plant)
-    for plant in plants:
-        if frame.network.is_present(plant.id):
-            add_reservoir(frame, plant)
-
-
-def states(plants: Sequence[Hydro]) -> dict[str, float]:
-    """Return the states before the first stage: volumes, then past inflows where a model has lags."""
-    initial = {f"storage:{plant.id}": plant.initial_hm3 for plant in plants}
-    for plant in plants:
-        known = plant.inflow.past_m3s
-        for lag in range(1, plant.inflow.order + 1):
-            initial[f"inflow:{plant.id}:{lag}"] = known[lag - 1] if lag <= len(known) else 0.0
-    return initial
-
-
-STEPS = {BuildStep.WATER: add_flows, BuildStep.RESERVOIRS: add_balances}
+from cobre.elements.hydro.program._production import power_of
 
 Columns = Callable[[StageFrame, Hydro, int], dict[int, float]]
 

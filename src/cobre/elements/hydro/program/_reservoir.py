@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.elements.frame import StageFrame
-from cobre.elements.hydro._evaporation import add_evaporation
-from cobre.elements.hydro._inflow import add_inflow, add_inflows_to_balance
-from cobre.elements.hydro._production import add_planes
 from cobre.elements.hydro.data import Filling, Hydro
+from cobre.elements.hydro.program._evaporation import add_evaporation
+from cobre.elements.hydro.program._inflow import add_inflow, add_inflows_to_balance
+from cobre.elements.hydro.program._production import add_planes
 
 
 def add_constant_storage(frame: StageFrame, plant: Hydro) -> None:
