@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cobre.stochastic._counter import uniforms
 from cobre.stochastic._linear import Floats
 
-#: More dimensions than `sobol` has numbers for.
+#: The most dimensions that `sobol` has direction numbers for.
 MOST_SOBOL = 1111
 
 #: What numbers are for, in the lowest byte of the last coordinate; see `_openings`.
