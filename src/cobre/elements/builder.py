@@ -69,7 +69,7 @@ class ProgramBuilder:
         return self._upper[self._columns[name]]
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is such a column."""
+        """True if there is such a column."""
         return name in self._columns
 
     def program(self) -> LinearProgram:

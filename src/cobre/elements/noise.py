@@ -94,5 +94,5 @@ def by_block(total: Floats, factors: Floats) -> Floats:
 
 
 def varies(std: Floats) -> bool:
-    """Whether a standard deviation is positive in any stage."""
+    """True if a standard deviation is positive in some stage."""
     return bool(np.any(std > 0))

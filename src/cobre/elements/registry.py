@@ -27,7 +27,7 @@ KINDS = (
 
 
 class Labels(Protocol):
-    """What ``labels.py`` of a kind has.
+    """The content of a kind's ``labels.py``.
 
     Attributes:
         SINGULAR: for people.

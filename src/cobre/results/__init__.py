@@ -1,4 +1,4 @@
-"""What a run leaves on disk: schema, writer and reader.
+"""Results of a run on disk: schema, writer and reader.
 
 The folder has the layout, the tables and the columns of Cobre's output format 2.0;
 ``docs/reference/outputs.md`` tells where it differs.

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all.
+"""Atomic files: written whole or not at all.
 
 A file is written under another name in the same folder, forced to the disk, and renamed. Whoever is killed
 leaves at most a hidden ``.<name>.tmp``. Thousands of files would wait for the disk thousands of times: these

@@ -1,4 +1,4 @@
-"""What a run says of itself: manifests and metadata, in JSON's types."""
+"""Manifests and metadata of a run, in JSON's types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERSION = "2.0.0"
 
 @dataclass(frozen=True)
 class Topology:
-    """Who computes.
+    """Ranks, threads and hosts of a run.
 
     Attributes:
         backend: over which ranks communicate.
@@ -45,7 +45,7 @@ class Topology:
     thread_level: str | None = None
 
     def described(self) -> dict[str, Any]:
-        """As the format has it."""
+        """The description in manifests."""
         hosts = sorted(set(self.hosts or (socket.gethostname(),)))
         return {
             "backend": self.backend,
@@ -63,14 +63,14 @@ class Topology:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What is known of a run before it begins.
+    """Inputs of a run, as known before it begins.
 
     Attributes:
         system: what is studied.
         states: the names of the problem's states, in the order of a cut's slopes.
         seed: of the draws.
         settings: those of ``config.json``, defaults included, in JSON's types.
-        topology: who computes.
+        topology: ranks, threads and hosts.
         case: the case folder, whose files are hashed.
     """
 
@@ -124,7 +124,7 @@ def finished_manifest(
 def failed_manifest(
     manifest: Mapping[str, Any], reason: str, log: TrainingLog | None = None
 ) -> dict[str, Any]:
-    """The manifest of what has failed or was interrupted, with how far a training came."""
+    """The manifest of a training or simulation that failed or was interrupted."""
     failed = {**manifest, "status": "failed", "completed_at": now(), "error": reason}
     return failed if log is None else {**failed, **_figures(manifest, log, reason, converged=False)}
 
@@ -149,7 +149,7 @@ def _figures(
 
 
 def metadata(run: Run) -> dict[str, Any]:
-    """What makes a run reproducible: settings, dimensions, inputs and versions."""
+    """The metadata that make a run reproducible: settings, dimensions, inputs and versions."""
     system, training = run.system, run.settings.get("training", {})
     inputs = digests(run.case) if run.case is not None else {}
     started = now()

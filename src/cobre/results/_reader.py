@@ -1,4 +1,4 @@
-"""Reading what a run left on disk."""
+"""Reading results from disk."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def read(folder: str | os.PathLike[str], *, partial: bool = False) -> Results:
 
 
 def _guess(place: Path) -> str:
-    """Where the results may be that were meant: in a folder of this one, or around it."""
+    """The nearest folder with results: in this one, or around it."""
     near = [place / "output", *place.absolute().parents[:2], *sorted(place.glob("*/"))]
     found = next((path for path in near if _is_result(path)), None)
     if found is not None:

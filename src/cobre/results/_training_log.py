@@ -1,4 +1,4 @@
-"""What a training did, iteration by iteration, and the tables of it."""
+"""The log of a training, iteration by iteration, and its tables."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class TrainingLog:
 
     @property
     def solves(self) -> int:
-        """How many linear programmes were solved."""
+        """The number of linear programmes solved."""
         return sum(row["lp_solves"] for row in self._rows["convergence"])
 
     @property
     def cuts(self) -> dict[str, int]:
-        """How many cuts were made, are in use, and were at most in use."""
+        """The numbers of cuts generated, active, and active at most."""
         rows = self._rows["convergence"]
         active = [row["cuts_active"] for row in rows] or [0]
         added = sum(row["cuts_added"] for row in rows)

@@ -1,4 +1,4 @@
-"""Writing what a run leaves on disk."""
+"""Writing results to disk."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ class Writer:
 
     @property
     def policy_path(self) -> Path:
-        """Where the policy belongs."""
+        """The file of the policy."""
         return self.folder / self._policy / "policy.cobre"
 
     # Training
 
     @property
     def training_ended(self) -> bool:
-        """Whether there is no training, or one that has ended as it should."""
+        """True unless a training is under way or has failed."""
         try:
             return self._read("training")["status"] in {"complete", "converged"}
         except OutputError:
             return not (self._training / MANIFEST).exists()
 
     def begin(self, run: Run) -> None:
-        """Say that a training is under way, and what it is about; remove what an earlier run left.
+        """Mark a training as running, describe it, and remove the results of an earlier run.
 
         Its policy and checkpoint stay: the training may be one that goes on from them.
 
@@ -95,7 +95,7 @@ class Writer:
             write_table(self._training / f"{name}.parquet", table, self._compression)
 
     def finish(self, log: TrainingLog, reason: str, *, converged: bool = False) -> None:
-        """Say that the training has ended, and why.
+        """Mark the training as ended, with the reason.
 
         Args:
             log: of all its iterations.
@@ -119,11 +119,11 @@ class Writer:
         topology: Topology = Topology(),  # noqa: B008  frozen
         run: Run | None = None,
     ) -> None:
-        """Say that a simulation is under way; remove an earlier one.
+        """Mark a simulation as running, and remove an earlier one.
 
         Args:
             scenarios: how many there will be.
-            topology: who computes.
+            topology: ranks, threads and hosts.
             run: what is simulated, for dictionaries; a training has written its own.
         """
         self._claim()
@@ -133,7 +133,7 @@ class Writer:
             self._write_dictionaries(run)
 
     def scenarios(self, tables: Mapping[str, pa.Table]) -> None:
-        """Write some scenarios, whole ones.
+        """Write some whole scenarios.
 
         Args:
             tables: by the names of `SIMULATION`, sorted by ``scenario_id``, their first column, which the
@@ -153,7 +153,7 @@ class Writer:
         settle(self.folder)
 
     def finish_simulation(self) -> None:
-        """Say that all scenarios are there, when all ranks have written theirs.
+        """Mark the simulation as complete, when all ranks have written their scenarios.
 
         Raises:
             OutputError: some are missing.
@@ -177,7 +177,7 @@ class Writer:
     # Failure
 
     def fail(self, reason: str, log: TrainingLog | None = None) -> None:
-        """Say that what is under way has failed, and why; the tables so far stay.
+        """Mark what is running as failed, with the reason; its tables stay.
 
         It raises nothing: where no manifest can be written, the old one says that the run has not ended.
 
@@ -196,7 +196,7 @@ class Writer:
         return self.folder / "training"
 
     def _claim(self) -> None:
-        """Refuse a folder where something else is called as ours would be."""
+        """Refuse a folder whose ``training`` or ``simulation`` is not a result of ours."""
         parts = [self.folder / part for part in ("training", "simulation")]
         if any((part / MANIFEST).exists() for part in parts):
             return

@@ -1,4 +1,4 @@
-"""Random numbers that are functions of where they are used, and models that make inflows and loads of them.
+"""Counter-based random numbers, and inflow models that use them.
 
 `uniforms` gives the numbers of given coordinates, an iteration, a trajectory and a stage for instance, so any
 process can compute any of them, and all agree. `generator` makes a NumPy generator of such coordinates.

@@ -1,4 +1,4 @@
-"""Noise of different entities that goes together."""
+"""Correlated noise of several entities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SYMMETRY = 1e-10
 
 
 class Correlation:
-    """Groups of entities with correlated noise; who is in no group is independent of all.
+    """Groups of entities with correlated noise; an entity in no group is independent of all.
 
     Args:
         groups: by name, which entities, by their positions in the noise, and their correlation matrix.
@@ -45,7 +45,7 @@ class Correlation:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Which entities are in a group."""
+        """The positions of a group's entities."""
         return tuple(sorted(position for positions, _ in self._factors for position in positions))
 
     def apply(self, noise: Floats) -> Floats:

@@ -28,7 +28,7 @@ class Resolved(NamedTuple):
 
 
 class Annual(NamedTuple):
-    """What the mean of the twelve inflows before it does to one: its ψ*, and its own standard deviation."""
+    """The annual component of a model: ψ* of the twelve-month mean, and the deviation of that mean."""
 
     coefficient: float
     std_m3s: float
@@ -104,7 +104,7 @@ def resolve(  # noqa: PLR0913  they are what a case stores
 
 
 def residual_ratios(standardised: Sequence[ArrayLike]) -> Floats:
-    """Return what of each season's standard deviation its past does not explain, as the model itself implies.
+    """Return the residual share of each season's standard deviation that the model itself implies.
 
     Of season m it is ``√(1 - Σ ψ* · correlation with k seasons ago)``; see ``autocorrelations``.
 

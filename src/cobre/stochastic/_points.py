@@ -1,4 +1,4 @@
-"""Points that fill a cube more evenly than random ones do, each of them uniform by itself.
+"""Stratified and low-discrepancy point sets, each point of them uniform by itself.
 
 All are made of the counter-based generator and of integers, so they have the same bits everywhere.
 """
@@ -93,7 +93,7 @@ def _purpose(purpose: int, dimension: int) -> NDArray[np.int64]:
 
 
 def _below_one(points: Floats) -> Floats:
-    """What rounding has lifted to 1 is brought back."""
+    """Bring numbers that rounding has lifted to 1 back below it."""
     return np.minimum(points, 1 - 2.0**-53)
 
 

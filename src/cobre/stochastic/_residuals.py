@@ -1,4 +1,4 @@
-"""What a periodic autoregressive model leaves unexplained of a history, and how that goes together."""
+"""Residuals of a periodic autoregressive model on a history, and their correlations."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def sampling_of(case: Case, source: ScenarioSource | None) -> Sampling:
 
 
 class FromSource(Sampling):
-    """Trajectories whose inflows, loads and winds may each come from somewhere else.
+    """Trajectories whose inflows, loads and availabilities may each have a source of its own.
 
     - ``in_sample``: an opening of each stage, the same one for all that are sampled so.
     - ``out_of_sample``: fresh noise, a function of the seed, the iteration, the trajectory and the step.
@@ -132,7 +132,7 @@ class FromSource(Sampling):
 
     @property
     def natural_count(self) -> int | None:
-        """How many scenarios or years are given, if some are."""
+        """The number of scenarios or years that are given, if some are."""
         return max(map(len, self._given.values()), default=None)
 
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
@@ -225,7 +225,7 @@ def _visits(ways: Sample) -> Iterator[tuple[int, int, Indices]]:
 
 
 def _columns(system: System, scenarios: Scenarios) -> list[int]:
-    """Where the elements of a problem's noise are in the case's, which also has sources that do not vary."""
+    """The columns of a problem's elements in the case's noise, which also has sources that do not vary."""
     position = {(entity.type, entity.id): i for i, entity in enumerate(scenarios.entities)}
     return [
         position[CLASSES[kind], element.id]

@@ -1,4 +1,4 @@
-"""What comes after the last stage."""
+"""The value of what follows the last stage."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Future:
-    """What comes after the last stage costs at least what cuts say that another study has found.
+    """Cuts of another study on the cost that follows the last stage.
 
     Attributes:
-        least: what it costs at least, whatever is left.
+        least: a lower bound of that cost, whatever the final state.
         states: of what the cuts are functions: ``storage:3``, ``inflow:3:1``, ...
         cuts: a row for each: its value where all states are 0, and its slopes.
         families: what each cut is about: 0 for the cost itself, i for that of outcome i.
-        mixtures: a row for each way to weigh the outcomes 1, 2, ..., of which the dearest counts.
+        mixtures: weights of the outcomes 1, 2, ..., a row for each mixture; the most expensive one counts.
     """
 
     least: float

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 Series = NDArray[np.float64]
 #: Per stage, one number per block.
 BlockSeries = tuple[NDArray[np.float64], ...]
-#: hm³ that a flow of 1 m³/s makes in an hour.
+#: The volume of a flow of 1 m³/s in an hour, in hm³.
 HM3_PER_M3S_HOUR = 3600 / 1e6
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some hours of a stage in which all flows and powers are constant."""
+    """A block of hours of a stage, in which all flows and powers are constant."""
 
     id: int
     name: str
@@ -27,18 +27,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Stage:
-    """A period between two decisions.
+    """A stage: the period between two decisions.
 
     Attributes:
         id: as in the case.
         start: its first day.
         end: the day after its last.
         blocks: its hours; in the order of time if ``chronological``.
-        chronological: whether water can be kept from one block for the next, rather than for all alike.
+        chronological: whether blocks follow one another, with a balance of storage in each, or are parallel.
         season: which of the seasonal models is in force.
         openings: how many realisations the stage has.
-        risk: the weight of, and the share in, the conditional value at risk: 0 and 1 for the expectation.
-        discount: what a cost of the stages that follow counts for.
+        risk: weight and tail probability of the conditional value at risk: 0 and 1 for the expectation.
+        discount: the factor on the costs of the stages that follow.
     """
 
     id: int
@@ -53,10 +53,10 @@ class Stage:
 
     @property
     def hours(self) -> NDArray[np.float64]:
-        """Of each block."""
+        """The hours of each block."""
         return np.array([block.hours for block in self.blocks])
 
     @property
     def hm3_per_m3s(self) -> NDArray[np.float64]:
-        """What a flow of 1 m³/s makes in each block."""
+        """The volume of a flow of 1 m³/s in each block."""
         return self.hours * HM3_PER_M3S_HOUR

@@ -11,7 +11,7 @@ from cobre.system._stages import Stage
 
 
 class Element(Protocol):
-    """What all elements have."""
+    """An element of a system: it has an id and a name."""
 
     @property
     def id(self) -> int:
@@ -27,14 +27,14 @@ AnyElement = TypeVar("AnyElement", bound=Element)
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """Stages and elements.
+    """A hydrothermal system: its stages and elements.
 
     Attributes:
         stages: in the order of time.
         elements: by their class, sorted by id; `of` reads them with their type.
-        negative_inflows: the method for inflows that the model makes negative: ``"none"``, ``"penalty"``,
+        negative_inflows: the treatment of negative inflows: ``"none"``, ``"penalty"``,
             ``"truncation"`` or ``"truncation_with_penalty"``.
-        future: the value of what is left after the last stage; None if it has none.
+        future: the value of the final state; None if it has none.
     """
 
     stages: tuple[Stage, ...]

@@ -9,7 +9,7 @@ from cobre.system import BlockSeries, Series
 
 @dataclass(frozen=True)
 class DeficitSegment:
-    """A part of a bus's load that may go unserved: how much, infinite for the last, and at what cost."""
+    """A segment of a bus's deficit: its depth, infinite for the last one, and its cost."""
 
     depth_mw: float
     cost_per_mwh: float
@@ -17,7 +17,7 @@ class DeficitSegment:
 
 @dataclass(frozen=True, eq=False)
 class Bus:
-    """Where power meets. Load is ``(mean + std · η) · factor`` of the block, not below 0."""
+    """A bus with its load: ``(mean + std · η) · factor`` of the block, not below 0."""
 
     id: int
     name: str
@@ -29,5 +29,5 @@ class Bus:
 
     @property
     def bus(self) -> int:
-        """Itself: like other elements a bus is at a bus."""
+        """Itself: like a plant, a bus is at a bus."""
         return self.id

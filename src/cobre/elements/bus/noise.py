@@ -15,7 +15,7 @@ CLASS = "load"
 
 
 def is_random(bus: Bus) -> bool:
-    """Whether the load of a bus varies in some stage."""
+    """True if the load of a bus varies in some stage."""
     return varies(bus.load_std_mw)
 
 

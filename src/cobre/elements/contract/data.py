@@ -9,7 +9,7 @@ from cobre.system import Series
 
 @dataclass(frozen=True, eq=False)
 class Contract:
-    """Power bought, or sold at a negative price."""
+    """An energy contract: power imported, or exported at a negative price."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""Linear constraints that the user writes, as resolved data."""
+"""Generic constraints as resolved data."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class GenericConstraint:
-    """``Σ terms sense bound``, where and when there is a bound.
+    """A linear constraint over variables: ``Σ terms sense bound``, where and when there is a bound.
 
     Attributes:
         id: as in the case.
         name: as in the case.
-        terms: what is summed.
-        sense: how it compares.
+        terms: of the sum.
+        sense: of the comparison.
         bounds: per stage, one for each block; NaN where the constraint is not in force.
         slack_cost: per unit of violation; None if it must hold.
     """

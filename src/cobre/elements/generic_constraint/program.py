@@ -42,7 +42,7 @@ def _add_constraint(frame: StageFrame, constraint: GenericConstraint) -> None:
 
 
 def _variable(frame: StageFrame, term: Term) -> tuple[Variable, Any]:
-    """Return the variable of a term, and the element whose it is."""
+    """Return the variable of a term, and its element."""
     for kind, variables in collect("program", "VARIABLES").items():
         if term.variable in variables:
             elements = elements_of(frame.system, kind)

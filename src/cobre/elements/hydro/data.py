@@ -21,9 +21,9 @@ class Inflow:
     """A periodic autoregressive model: ``a = base + Σ coefficients[k] · a of k stages ago + scale · η``.
 
     Attributes:
-        base_m3s: what is certain.
+        base_m3s: the deterministic part.
         coefficients: per stage, one for each lag from 1 on; may be empty.
-        scale_m3s: the standard deviation of what is not.
+        scale_m3s: the standard deviation of the noise.
         past_m3s: inflows before the study, the latest first.
     """
 
@@ -48,7 +48,7 @@ class Evaporation:
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """The power of a plant is below each of them: a constant and slopes by volume, turbined and spilled flow.
+    """Planes above the power of a plant: constants, and slopes by volume, turbined and spilled flow.
 
     The volume is the mean of that before and that after the stage, or the block if blocks follow each other.
     """
@@ -61,7 +61,7 @@ class Planes:
 
 @dataclass(frozen=True, eq=False)
 class HydroPenalties:
-    """What it costs to do what should not be done: per m³/s and hour unless the name says otherwise."""
+    """Penalties of a hydro plant: per m³/s and hour unless the name says otherwise."""
 
     spillage: Series
     turbined: Series  # only where planes bound the power
@@ -81,10 +81,10 @@ class HydroPenalties:
 
 @dataclass(frozen=True, eq=False)
 class Filling:
-    """How a new reservoir is filled, before its plant operates.
+    """The filling of a new reservoir, before its plant operates.
 
     Attributes:
-        retained_m3s: what should be kept in it, of all that runs into it.
+        retained_m3s: the inflow that should be retained.
         target_hm3: what should be in it after a stage: its least volume after the last of the filling, 0
             after the others.
     """
@@ -95,7 +95,7 @@ class Filling:
 
 @dataclass(frozen=True, eq=False)
 class Hydro:
-    """A reservoir and its turbines. What it turbines and spills runs to ``downstream``.
+    """A hydro plant: a reservoir and its turbines. Turbined and spilled water runs to ``downstream``.
 
     While it is absent, its inflow and what runs to it run on to the next plant below that is not; its volume,
     ``initial_hm3`` before it is there, stays what it is. While it is filled it has no turbines.
@@ -116,7 +116,7 @@ class Hydro:
     max_generation_mw: Series
     mw_per_m3s: Series  # 0 where there are planes
     planes: tuple[Planes | None, ...]
-    diversion: int | None  # the plant that gets what is diverted
+    diversion: int | None  # the plant that receives the diverted flow
     max_diversion_m3s: Series
     withdrawal_m3s: Series
     evaporation: Evaporation | None
@@ -127,7 +127,7 @@ class Hydro:
 
 
 def arrival(hydros: Mapping[int, Hydro], hydro: int | None, stage: int) -> int | None:
-    """Return where water that runs to a plant arrives: there, or at the next one below that is not absent."""
+    """Return the plant at which water arrives: ``hydro``, or the next one downstream that is not absent."""
     while hydro is not None and hydros[hydro].phases[stage] == "absent":
         hydro = hydros[hydro].downstream
     return hydro

@@ -22,15 +22,15 @@ class WaterNetwork:
         self.number = number
 
     def phase(self, hydro: int) -> Phase:
-        """Whether a plant is absent, being filled or operating."""
+        """The phase of a plant in this stage."""
         return self.hydros[hydro].phases[self.number]
 
     def is_present(self, hydro: int) -> bool:
-        """Whether a plant is being filled or operating."""
+        """True if a plant is being filled or operating."""
         return self.phase(hydro) != "absent"
 
     def is_operating(self, hydro: int) -> bool:
-        """Whether a plant has its turbines."""
+        """True if a plant has its turbines."""
         return self.phase(hydro) == "operating"
 
     def arrival(self, hydro: int | None) -> int | None:

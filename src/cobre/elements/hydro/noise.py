@@ -19,7 +19,7 @@ METHODS = ("none", "penalty", *TRUNCATING)
 
 
 def is_random(_plant: Hydro) -> bool:
-    """Whether a plant has noise: all have, also where its scale is 0."""
+    """True: all plants have noise, also where its scale is 0."""
     return True
 
 

@@ -9,7 +9,7 @@ from cobre.system import BlockSeries, Series
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Carries power between two buses. Its capacities are 0 while it is not in service."""
+    """A transmission line between two buses. Its capacities are 0 while it is not in service."""
 
     id: int
     name: str
@@ -18,4 +18,4 @@ class Line:
     direct_mw: BlockSeries
     reverse_mw: BlockSeries
     exchange_cost_per_mwh: Series
-    efficiency: float  # what of the power arrives
+    efficiency: float  # the share of the power that arrives

@@ -9,7 +9,7 @@ from cobre.system import BlockSeries, Series
 
 @dataclass(frozen=True, eq=False)
 class NonControllableSource:
-    """Wind or sun. Available is ``max_generation_mw · (mean + std · η, from 0 to 1) · factor`` of a block."""
+    """Wind or sun: available is ``max_generation_mw · (mean + std · η, from 0 to 1) · factor`` of a block."""
 
     id: int
     name: str

@@ -15,7 +15,7 @@ CLASS = "ncs"
 
 
 def is_random(source: NonControllableSource) -> bool:
-    """Whether the availability of a source varies in some stage."""
+    """True if the availability of a source varies in some stage."""
     return varies(source.std)
 
 

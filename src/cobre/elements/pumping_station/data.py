@@ -9,7 +9,7 @@ from cobre.system import Series
 
 @dataclass(frozen=True, eq=False)
 class PumpingStation:
-    """Lifts water from one plant's reservoir to another's."""
+    """A pumping station, which lifts water from one plant's reservoir to another's."""
 
     id: int
     name: str

@@ -9,7 +9,7 @@ from cobre.system import BlockSeries
 
 @dataclass(frozen=True, eq=False)
 class Thermal:
-    """Burns fuel at a linear cost, between bounds that hold."""
+    """A thermal plant: generation at a linear cost, between hard bounds."""
 
     id: int
     name: str
