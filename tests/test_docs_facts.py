@@ -25,12 +25,12 @@ import cobre.stochastic
 import cobre.study
 import cobre.system
 from cobre import errors
-from cobre.case._report import Kind
 from cobre.cli._exit import exit_code
 from cobre.comm import config
 from cobre.comm.config import MPI_LAUNCHER_VARIABLES
 from cobre.comm.registry import BUILTIN
 from cobre.comm.selection import BACKEND_VARIABLE
+from cobre.inputs.findings import Kind
 from tests import test_errors
 from tests.cli.commands import cobre as run_command
 from tests.cli.test_help import ALL

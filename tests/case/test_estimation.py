@@ -9,8 +9,8 @@ import pytest
 
 from cobre import case
 from cobre.case import CaseError
-from cobre.case._stages import Stages
 from cobre.elements.hydro.data import Hydro
+from cobre.inputs.stages import Stages
 from cobre.stochastic import estimate
 from tests.case import folders
 from tests.case.histories import (

@@ -8,8 +8,7 @@ import pytest
 
 from cobre import case, errors
 from cobre.case import _templates
-from cobre.case._files import FILE_DESCRIPTIONS
-from cobre.case._layout import KNOWN
+from cobre.case._layout import FILE_DESCRIPTIONS, KNOWN
 from cobre.elements.bus.data import Bus
 from cobre.elements.hydro.data import Hydro
 from cobre.elements.thermal.data import Thermal

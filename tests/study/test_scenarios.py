@@ -8,7 +8,7 @@ import pytest
 
 from cobre import sddp
 from cobre.case import CaseError
-from cobre.case._config import ScenarioSource
+from cobre.inputs.config import ScenarioSource
 from cobre.sddp import Draw
 from cobre.study import Study
 from cobre.study._scenarios import noise_of, sampling_of

@@ -7,15 +7,14 @@ is wrong is found at once, and raised as one `cobre.errors.CaseError`. `schemas`
 """
 
 from cobre.case._case import Case, load
-from cobre.case._config import Config, CutSelection, ScenarioSource, Training
-from cobre.case._files import FILE_DESCRIPTIONS
-from cobre.case._layout import DOCUMENTS
-from cobre.case._noise import Correlation, CorrelationGroup, External, History, NoiseEntity, Scenarios
+from cobre.case._layout import DOCUMENTS, FILE_DESCRIPTIONS
+from cobre.case._scenarios import Correlation, CorrelationGroup, External, History, NoiseEntity, Scenarios
 from cobre.case._schemas import EDITOR_SETTINGS, schemas, write_schemas
 from cobre.case._summary import BusSummary, CaseSummary, HydroSummary, summary
 from cobre.case._templates import DEFAULT_TEMPLATE, Template, create, templates
 from cobre.case._windows import RESIDUALS, Window, chosen_windows, usable_windows
 from cobre.errors import CaseError, Finding
+from cobre.inputs.config import Config, CutSelection, ScenarioSource, Training
 
 __all__ = [
     "DEFAULT_TEMPLATE",

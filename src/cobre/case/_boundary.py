@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cobre.case._config import Boundary
-from cobre.case._report import Report
 from cobre.errors import PolicyFileError
 from cobre.hydrothermal import initial_state
+from cobre.inputs.config import Boundary
+from cobre.inputs.findings import Report
 from cobre.sddp import Policy
 from cobre.system import Future, System
 

@@ -10,29 +10,28 @@ from typing import Any
 
 from cobre.case import (
     _boundary,
-    _dimensions,
-    _meaning,
-    _meaning_in_time,
-    _references,
+    _correlation,
+    _elements,
+    _scenario_checks,
+    _stages,
     _unsupported,
     _windows,
 )
-from cobre.case._config import Config
 from cobre.case._documents import merged
-from cobre.case._inflows import Inflows
-from cobre.case._noise import Scenarios, check_external, resolve_scenarios
-from cobre.case._raw import Raw, read
-from cobre.case._report import Report
-from cobre.case._resolve import Resolver
-from cobre.case._series import Timeline
-from cobre.case._turbines import Turbines
-from cobre.elements import KINDS, data_class, labels
+from cobre.case._layout import TABLES
+from cobre.case._reading import read
+from cobre.case._scenarios import Scenarios, resolve_scenarios
+from cobre.elements import KINDS, data_class, inputs, labels
 from cobre.elements.bus.data import Bus
 from cobre.elements.hydro.data import Hydro
 from cobre.elements.line.data import Line
 from cobre.elements.thermal.data import Thermal
 from cobre.errors import CaseError, Finding
 from cobre.formatting import html_card
+from cobre.inputs.config import Config
+from cobre.inputs.files import CaseFiles
+from cobre.inputs.findings import Report
+from cobre.inputs.stages import Stages
 from cobre.system import System
 
 
@@ -123,32 +122,48 @@ def load(folder: str | os.PathLike[str], settings: Mapping[str, Any] | None = No
     """
     path = Path(folder)
     report = Report()
-    raw = read(path, report, settings)
-    timeline = Timeline.of(raw.stages) if raw.stages and raw.stages.stages else None
-    inflows = Inflows.of(raw, raw.config, raw.stages, timeline) if raw.stages and timeline else None
-    _check(raw, timeline, inflows, report)
-    boundary = raw.config.policy.boundary if raw.config else None
+    files = read(path, report, settings)
+    _check(files, report)
+    boundary = files.config.policy.boundary if files.config else None
     policy = _boundary.read(path, boundary, report) if boundary else None
-    if report.errors or not (raw.config and raw.penalties and raw.stages and timeline and inflows):
+    if report.errors or not (files.config and files.stages):
         raise CaseError(report.errors, str(folder), report.warnings)
-    system = Resolver(raw, raw.config, raw.penalties, raw.stages, timeline, inflows).system()
+    system = _resolve(files, files.config, files.stages)
     if boundary and policy:
         system = replace(system, future=_boundary.resolve(policy, boundary, system, report))
     if report.errors:
         raise CaseError(report.errors, str(folder), report.warnings)
-    scenarios = resolve_scenarios(raw, raw.config, timeline, inflows)
-    return Case(path, system, raw.config, scenarios, tuple(report.warnings), dict(settings or {}))
+    scenarios = resolve_scenarios(files, files.config)
+    return Case(path, system, files.config, scenarios, tuple(report.warnings), dict(settings or {}))
 
 
-def _check(raw: Raw, timeline: Timeline | None, inflows: Inflows | None, report: Report) -> None:
-    _references.check(raw, report)
-    if timeline is not None and inflows is not None:
-        _dimensions.check(raw, timeline, report)
-        check_external(raw, timeline, report)
-        inflows.check(report)
-        if raw.config is not None:
-            _windows.check(raw, raw.config, inflows, report)
-        Turbines(raw, timeline).check(report)
-    _meaning.check(raw, timeline, report)
-    _meaning_in_time.check(raw, report)
-    _unsupported.check(raw, report)
+def _check(files: CaseFiles, report: Report) -> None:
+    _elements.check_references(files, list(TABLES.values()), report)
+    if files.has_stages:
+        _stages.check_blocks(files, report)
+        _elements.check_amounts(files, report)
+        _scenario_checks.check_amounts(files, report)
+        _correlation.check_amounts(files, report)
+        if files.config is not None:
+            _windows.check(files, files.config, report)
+    _elements.check_meaning(files, report)
+    if files.stages:
+        _stages.check_meaning(files.stages, report)
+    _correlation.check_meaning(files, report)
+    if files.config:
+        _scenario_checks.check_sources(files.config, files, report)
+    _unsupported.check(files, report)
+    _elements.check_unsupported(files, report)
+    _scenario_checks.check_unsupported(files, report)
+
+
+def _resolve(files: CaseFiles, config: Config, stages: Stages) -> System:
+    """The system, from files that were found to be right."""
+    return System(
+        stages=tuple(_stages.resolve_stage(stages, stage) for stage in files.timeline.stages),
+        elements={
+            data_class(kind): tuple(inputs(kind).resolve(files, one) for one in files.elements(kind))
+            for kind in KINDS
+        },
+        negative_inflows=config.modeling.inflow_non_negativity.method,
+    )

@@ -10,19 +10,12 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from cobre.case._base import AnyDocument
-from cobre.case._report import Report, Value
+from cobre.case._layout import KIND_INPUTS
+from cobre.inputs.findings import Report, Value
+from cobre.inputs.models import AnyDocument
 
-#: What the things in a list are called one by one.
-SINGULAR = {
-    "buses": "bus",
-    "lines": "line",
-    "hydros": "hydro",
-    "thermals": "thermal",
-    "non_controllable_sources": "source",
-    "pumping_stations": "pumping station",
-    "contracts": "contract",
-    "constraints": "constraint",
+#: What findings call the entries of a list.
+NOUNS = {inputs.entries: inputs.noun for inputs in KIND_INPUTS.values()} | {
     "stages": "stage",
     "pre_study_stages": "pre-study stage",
 }
@@ -143,7 +136,7 @@ def _locate(loc: tuple[int | str, ...], content: Any) -> tuple[list[int | str], 
         elif isinstance(here, list) and isinstance(step, int) and step < len(here):
             here = here[step]
             if isinstance(here, dict) and len(path) == 1 and isinstance(here.get("id"), int):
-                entity = f"{SINGULAR.get(str(path[0]), str(path[0]))} {here['id']}"
+                entity = f"{NOUNS.get(str(path[0]), str(path[0]))} {here['id']}"
         else:
             continue  # the name of an alternative in a union, which is not in the file
         path.append(step)

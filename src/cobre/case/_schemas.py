@@ -25,8 +25,21 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def _schema(file: str) -> dict[str, Any]:
-    described = DOCUMENTS[file].model_json_schema(by_alias=True)
+    described = _by_title(DOCUMENTS[file].model_json_schema(by_alias=True))
     return {"$schema": DIALECT, **described, "title": file}
+
+
+def _by_title(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with its definitions under their titles: names of classes are no part of the format."""
+    definitions: dict[str, dict[str, Any]] = schema.get("$defs", {})
+    text = json.dumps(schema)
+    for name, definition in definitions.items():
+        text = text.replace(f'"#/$defs/{name}"', f'"#/$defs/{definition["title"]}"')
+    renamed: dict[str, Any] = json.loads(text)
+    if definitions:
+        found = {definition["title"]: definition for definition in renamed["$defs"].values()}
+        renamed["$defs"] = dict(sorted(found.items()))
+    return renamed
 
 
 def schema_name(file: str) -> str:

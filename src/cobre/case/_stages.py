@@ -1,183 +1,129 @@
-"""``stages.json``: the time of a study."""
+"""Checks of ``stages.json``: dates, seasons, transitions, blocks; and the stages as resolved data."""
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Annotated, Literal
+import itertools
+from collections import defaultdict
 
-from pydantic import Field
-
-from cobre.case._base import Count, Document, Id, Index, NonNegative, Positive, Strict
-
-Method = Literal["saa", "lhs", "qmc_sobol", "qmc_halton", "selective", "historical_residuals"]
-
-
-class Block(Strict):
-    """Some hours of a stage."""
-
-    id: Index
-    name: str
-    hours: Positive
+from cobre import system as resolved
+from cobre.inputs.files import CaseFiles
+from cobre.inputs.findings import Report
+from cobre.inputs.stages import RiskAverse, StageInput, Stages
 
 
-class CVaR(Strict):
-    """The share of the worst outcomes, and how much their mean weighs."""
-
-    alpha: Annotated[float, Field(gt=0, le=1)]
-    weight: Annotated[float, Field(ge=0, le=1, alias="lambda")]
-
-
-class RiskAverse(Strict):
-    """A mixture of the expectation and a conditional value at risk."""
-
-    cvar: CVaR
+def check_blocks(files: CaseFiles, report: Report) -> None:
+    """Report blocks that are not numbered from 0 on."""
+    for stage in files.timeline.stages:
+        found = sorted(block.id for block in stage.blocks)
+        if found != list(range(len(found))):
+            message = f"block ids must be 0 to {len(found) - 1}, not {found}"
+            report.error("dimension", "stages.json", message, entity=f"stage {stage.id}", field="blocks")
 
 
-class StateVariables(Strict):
-    """What a stage hands to the next."""
-
-    storage: bool = True
-    inflow_lags: bool = False
-
-
-class Stage(Strict):
-    """A period between two decisions."""
-
-    id: Annotated[int, Field(ge=0, lt=2**31)]
-    start_date: date
-    end_date: date
-    blocks: Annotated[list[Block], Field(min_length=1)]
-    num_scenarios: Count
-    season_id: Index | None = None
-    block_mode: Literal["parallel", "chronological"] = "parallel"
-    state_variables: StateVariables | None = None
-    risk_measure: Literal["expectation"] | RiskAverse = "expectation"
-    sampling_method: Method = "saa"
+def check_meaning(stages: Stages, report: Report) -> None:
+    """Report dates, seasons and transitions that make no sense."""
+    _check_dates(stages, report)
+    _check_seasons(stages, report)
+    _check_transitions(stages, report)
 
 
-class PreStudyStage(Strict):
-    """A period before the study, of which only the inflows matter."""
-
-    id: Annotated[int, Field(ge=-(2**31), lt=0)]
-    start_date: date
-    end_date: date
-    season_id: Index | None = None
-
-
-class Season(Strict):
-    """A part of the year."""
-
-    id: Index
-    label: str
-    month_start: Annotated[int, Field(ge=1, le=12)]
-    day_start: Annotated[int, Field(ge=1, le=31)] | None = None
-    month_end: Annotated[int, Field(ge=1, le=12)] | None = None
-    day_end: Annotated[int, Field(ge=1, le=31)] | None = None
-
-    @property
-    def begins(self) -> tuple[int, int]:
-        """Month and day."""
-        return self.month_start, self.day_start or 1
-
-    def has(self, day: date) -> bool:
-        """Whether a day is between the first and the last of a custom season, across New Year or not."""
-        last = (self.month_end or self.month_start, self.day_end or 31)
-        if self.begins <= last:
-            return self.begins <= (day.month, day.day) <= last
-        return self.begins <= (day.month, day.day) or (day.month, day.day) <= last
+def _check_dates(stages: Stages, report: Report) -> None:
+    if not stages.stages:
+        report.error("meaning", "stages.json", "there are no stages", field="stages")
+    for stage in stages.all:
+        if stage.start_date >= stage.end_date:
+            message = f"it ends on {stage.end_date}, but begins on {stage.start_date}"
+            value = str(stage.end_date)
+            report.error(
+                "meaning", "stages.json", message, entity=f"stage {stage.id}", field="end_date", value=value
+            )
+    ordered = stages.ordered
+    for one, following in itertools.pairwise(ordered):
+        if following.start_date < one.end_date:
+            message = f"it begins on {following.start_date}, before stage {one.id} ends on {one.end_date}"
+            report.error(
+                "meaning",
+                "stages.json",
+                message,
+                entity=f"stage {following.id}",
+                field="start_date",
+                value=str(following.start_date),
+                suggestion="the ids of stages must be in the order of their dates",
+            )
+        elif following.start_date > one.end_date:
+            message = f"nothing is said of the time from {one.end_date} to {following.start_date}"
+            report.warn("meaning", "stages.json", message, entity=f"stage {following.id}", field="start_date")
 
 
-class SeasonDefinitions(Strict):
-    """The parts of the year."""
-
-    cycle_type: Literal["monthly", "weekly", "custom"]
-    seasons: Annotated[list[Season], Field(min_length=1)]
-
-    @property
-    def cycle(self) -> tuple[int, ...]:
-        """The seasons of a year in their order; none if some of them overlap."""
-        if self.cycle_type == "weekly":
-            return tuple(sorted(season.id for season in self.seasons))
-        ordered = sorted(self.seasons, key=lambda season: season.begins)
-        if self.cycle_type == "custom" and any(map(_overlap, ordered, ordered[1:])):
-            return ()
-        return tuple(season.id for season in ordered)
-
-    def season_of(self, day: date) -> tuple[int, int] | None:
-        """The year and the season that a day belongs to, if there is one."""
-        if self.cycle_type == "weekly":
-            year, week, _ = day.isocalendar()
-            place = min(week, 52) - 1  # the days of a 53rd week go with those of the last
-            return (year, place) if place in self.cycle else None
-        if self.cycle_type == "monthly":
-            found = [season for season in self.seasons if season.month_start == day.month]
-            return (day.year, found[0].id) if found else None
-        found = [season for season in self.seasons if season.has(day)]
-        if not found or not self.cycle:
-            return None
-        # The last day of one may be given as the first of the next, to which it belongs.
-        begun = [season for season in found if season.begins <= (day.month, day.day)]
-        season = max(begun or found, key=lambda season: season.begins)
-        return (day.year if begun else day.year - 1), season.id
+def _check_seasons(stages: Stages, report: Report) -> None:
+    definitions = stages.season_definitions
+    if definitions:
+        known = {season.id for season in definitions.seasons}
+        for stage in stages.all:
+            if stages.season(stage) not in known:
+                message = f"season_definitions has no season {stages.season(stage)}"
+                report.error(
+                    "reference", "stages.json", message, entity=f"stage {stage.id}", field="season_id"
+                )
+        for season in definitions.seasons:
+            given = (season.day_start, season.month_end, season.day_end)
+            if definitions.cycle_type == "custom" and None in given:
+                message = "a custom season needs day_start, month_end and day_end"
+                report.error("schema", "stages.json", message, entity=f"season {season.id}")
+    days = defaultdict(set)
+    for stage in stages.stages:
+        if stage.season_id is not None:
+            days[stage.season_id].add((stage.end_date - stage.start_date).days)
+    for number, lengths in sorted(days.items()):
+        if max(lengths) - min(lengths) > 7:
+            message = (
+                f"its stages have from {min(lengths)} to {max(lengths)} days: too different for one model"
+            )
+            report.error("meaning", "stages.json", message, entity=f"season {number}", field="season_id")
 
 
-def _overlap(one: Season, following: Season) -> bool:
-    last = (one.month_end or one.month_start, one.day_end or 31)
-    return not one.begins < following.begins or not one.begins <= last <= following.begins
+def _check_transitions(stages: Stages, report: Report) -> None:
+    known = {stage.id for stage in stages.stages}
+    total: dict[int, float] = defaultdict(float)
+    for index, transition in enumerate(stages.policy_graph.transitions):
+        for field in ("source_id", "target_id"):
+            stage = getattr(transition, field)
+            if stage not in known:
+                where = f"policy_graph.transitions[{index}].{field}"
+                report.error(
+                    "reference", "stages.json", f"there is no stage {stage}", field=where, value=stage
+                )
+        total[transition.source_id] += transition.probability
+    for stage, probability in sorted(total.items()):
+        if abs(probability - 1) > 1e-6:
+            message = f"the probabilities of what follows sum to {probability:g}, not to 1"
+            where = "policy_graph.transitions"
+            report.error(
+                "meaning", "stages.json", message, entity=f"stage {stage}", field=where, value=probability
+            )
 
 
-class Transition(Strict):
-    """What may follow a stage."""
+def resolve_stage(stages: Stages, stage: StageInput) -> resolved.Stage:
+    """Return a stage as resolved data."""
+    risk = stage.risk_measure
+    return resolved.Stage(
+        id=stage.id,
+        start=stage.start_date,
+        end=stage.end_date,
+        blocks=tuple(
+            resolved.Block(block.id, block.name, block.hours)
+            for block in sorted(stage.blocks, key=lambda block: block.id)
+        ),
+        chronological=stage.block_mode == "chronological",
+        season=stages.season(stage),
+        openings=stage.num_scenarios,
+        risk=(risk.cvar.weight, risk.cvar.alpha) if isinstance(risk, RiskAverse) else (0.0, 1.0),
+        discount=_discount(stages, stage),
+    )
 
-    source_id: Id
-    target_id: Id
-    probability: Annotated[float, Field(ge=0, le=1)]
-    annual_discount_rate_override: NonNegative | None = None
 
-
-class PolicyGraph(Strict):
-    """How the stages follow one another, and what later money counts for."""
-
-    type: Literal["finite_horizon", "cyclic"]
-    annual_discount_rate: NonNegative
-    transitions: list[Transition] = Field(default_factory=list)
-
-
-class Stages(Document):
-    """The whole file."""
-
-    policy_graph: PolicyGraph
-    stages: list[Stage]
-    season_definitions: SeasonDefinitions | None = None
-    pre_study_stages: list[PreStudyStage] = Field(default_factory=list)
-
-    @property
-    def all(self) -> list[Stage | PreStudyStage]:
-        """The stages of the study and those before it."""
-        return [*self.stages, *self.pre_study_stages]
-
-    @property
-    def ordered(self) -> list[Stage]:
-        """The stages of the study, by id."""
-        return sorted(self.stages, key=lambda stage: stage.id)
-
-    def season(self, stage: Stage | PreStudyStage) -> int:
-        """The season of a stage; the calendar month, from 0, where the file gives none."""
-        return stage.start_date.month - 1 if stage.season_id is None else stage.season_id
-
-    @property
-    def cycle(self) -> tuple[int, ...]:
-        """The seasons of a year in their order; none if a year has them in more than one way."""
-        if self.season_definitions:
-            return self.season_definitions.cycle
-        monthly = all(self.season(stage) == stage.start_date.month - 1 for stage in self.stages)
-        return tuple(range(12)) if monthly else tuple(sorted({self.season(stage) for stage in self.stages}))
-
-    def season_of(self, day: date) -> tuple[int, int] | None:
-        """The year and the season that a day belongs to; None if to no season, or nobody can know.
-
-        The year of a season is the one that it begins in, so the order of both is the order of time.
-        """
-        if self.season_definitions:
-            return self.season_definitions.season_of(day)
-        return (day.year, day.month - 1) if self.cycle == tuple(range(12)) else None
+def _discount(stages: Stages, stage: StageInput) -> float:
+    graph = stages.policy_graph
+    rates = [edge.annual_discount_rate_override for edge in graph.transitions if edge.source_id == stage.id]
+    rate = next((rate for rate in rates if rate is not None), graph.annual_discount_rate)
+    return float((1 + rate) ** (-(stage.end_date - stage.start_date).days / 365.25))

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.case._case import Case
-from cobre.case._config import StoppingRule
 from cobre.elements import KINDS, data_class, labels
 from cobre.elements.bus.data import Bus
 from cobre.elements.hydro.data import Hydro
 from cobre.elements.line.data import Line
 from cobre.elements.non_controllable_source.data import NonControllableSource
 from cobre.elements.thermal.data import Thermal
+from cobre.inputs.config import StoppingRule
 from cobre.system import Stage, System
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from cobre.case._files import FILE_DESCRIPTIONS
+from cobre.case._layout import FILE_DESCRIPTIONS
 from cobre.errors import IOError, ValidationError  # noqa: A004
 
 FOLDER = Path(__file__).parent / "templates"

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.case import _history
-from cobre.case._config import Config, ScenarioSource, YearRange
-from cobre.case._history import History
-from cobre.case._inflows import Inflows
-from cobre.case._raw import Raw
-from cobre.case._report import Report
-from cobre.case._series import Timeline
-from cobre.case._stages import Stages
+from cobre.case._layout import OPENINGS
+from cobre.elements.hydro.inputs.files import HISTORY
+from cobre.elements.hydro.inputs.history import SeasonalHistory
+from cobre.elements.hydro.inputs.inflow import Inflows
+from cobre.elements.hydro.inputs.models import HydroInput
+from cobre.inputs.config import Config, ScenarioSource, YearRange
+from cobre.inputs.files import CaseFiles
+from cobre.inputs.findings import Report
+from cobre.inputs.stages import Stages
+from cobre.inputs.timeline import Timeline
 
 #: How many inflows before a window are kept: no model looks back further.
 REACH = 12
@@ -35,14 +37,16 @@ class Window:
     before_m3s: NDArray[np.float64]
 
 
-def windows(raw: Raw, stages: Stages, timeline: Timeline) -> dict[int, Window]:
+def windows(files: CaseFiles) -> dict[int, Window]:
     """All years in which every stage of every plant was observed."""
-    table = raw.table(_history.FILE)
-    history = None if table is None else History.of(table, stages)
-    steps = None if history is None else _steps(history, stages, timeline)
-    if history is None or steps is None or not {hydro.id for hydro in raw.hydros} <= set(history.hydros):
+    table, stages, timeline = files.table(HISTORY), files.stages, files.timeline
+    if table is None or stages is None:
         return {}
-    columns = [history.hydros.index(hydro.id) for hydro in raw.hydros]
+    history = SeasonalHistory.of(table, stages)
+    hydros, steps = files.of(HydroInput), _steps(history, stages, timeline)
+    if steps is None or not {hydro.id for hydro in hydros} <= set(history.hydros):
+        return {}
+    columns = [history.hydros.index(hydro.id) for hydro in hydros]
     values = np.full((len(history.values_m3s) + REACH + int(steps.max()) + 1, len(columns)), np.nan)
     values[REACH : REACH + len(history.values_m3s)] = history.values_m3s[:, columns]
     found = {}
@@ -55,7 +59,7 @@ def windows(raw: Raw, stages: Stages, timeline: Timeline) -> dict[int, Window]:
     return found
 
 
-def _steps(history: History, stages: Stages, timeline: Timeline) -> NDArray[np.int64] | None:
+def _steps(history: SeasonalHistory, stages: Stages, timeline: Timeline) -> NDArray[np.int64] | None:
     """How many seasons each stage comes after the first; None if nobody can know."""
     count, rows = len(history.seasons), []
     for stage, season in zip(timeline.stages, timeline.seasons, strict=True):
@@ -82,33 +86,32 @@ def usable_windows(found: dict[int, Window], order: int) -> dict[int, Window]:
     return {year: one for year, one in found.items() if not np.isnan(one.before_m3s[:order]).any()}
 
 
-def check(raw: Raw, config: Config, inflows: Inflows, report: Report) -> None:
+def check(files: CaseFiles, config: Config, report: Report) -> None:
     """Report sources of years that the history does not have."""
-    training, timeline = config.training.scenario_source, inflows.timeline
+    training, timeline = config.training.scenario_source, files.timeline
     sources = {"training": training, "simulation": config.simulation.scenario_source}
     wanted = {name: one for name, one in sources.items() if one and one.inflow.scheme == "historical"}
     residual = any(stage.sampling_method == RESIDUALS for stage in timeline.stages)
-    residual = residual and "scenarios/noise_openings.parquet" not in raw.tables
-    if residual and _history.FILE not in raw.tables:
-        message = f"needs {_history.FILE}, which is not there"
+    residual = residual and not files.has(OPENINGS)
+    if residual and not files.has(HISTORY):
+        message = f"needs {HISTORY.name}, which is not there"
         report.error("missing_file", "stages.json", message, field="sampling_method", value=RESIDUALS)
-    if raw.table(_history.FILE) is None or not (wanted or residual):
+    if files.table(HISTORY) is None or not (wanted or residual):
         return
-    found = windows(raw, inflows.stages, timeline)
+    found = windows(files)
     for name, source in wanted.items():
         if not chosen_windows(found, source):
             message = "in no year that may be used was every plant observed in all stages of the study"
-            report.error(
-                "dimension", _history.FILE, message, field=f"{name}.scenario_source.historical_years"
-            )
+            report.error("dimension", HISTORY.name, message, field=f"{name}.scenario_source.historical_years")
     if residual:
-        _check_residuals(usable_windows(chosen_windows(found, training), inflows.order), timeline, report)
+        order = files.derived(Inflows).order
+        _check_residuals(usable_windows(chosen_windows(found, training), order), timeline, report)
 
 
 def _check_residuals(years: dict[int, Window], timeline: Timeline, report: Report) -> None:
     if not years:
         message = "in no year that may be used was every plant observed in all stages, and the lags before"
-        report.error("dimension", _history.FILE, message, field="date")
+        report.error("dimension", HISTORY.name, message, field="date")
     few = [s.id for s in timeline.stages if s.sampling_method == RESIDUALS and s.num_scenarios > len(years)]
     if years and few:
         message = f"there are {len(years)} years to take openings from: the stage has no more"

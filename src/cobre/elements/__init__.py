@@ -20,6 +20,8 @@ from cobre.elements.registry import (
     collect,
     data_class,
     elements_of,
+    findings,
+    inputs,
     labels,
     part,
 )
@@ -31,6 +33,8 @@ __all__ = [
     "collect",
     "data_class",
     "elements_of",
+    "findings",
+    "inputs",
     "labels",
     "part",
 ]

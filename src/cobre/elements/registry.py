@@ -9,9 +9,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cobre.system import System
+
+if TYPE_CHECKING:
+    from cobre.inputs.kind import KindFindings, KindInputs
 
 #: In the order of output tables, of noise and of states, which files and policies depend on.
 KINDS = (
@@ -103,3 +106,16 @@ def by_entity_code() -> dict[int, str]:
     """Return the kinds that ``entities.csv`` lists, by their codes in ascending order."""
     codes = {labels(kind).ENTITY_CODE: kind for kind in KINDS}
     return {code: codes[code] for code in sorted(code for code in codes if code is not None)}
+
+
+def inputs(kind: str) -> KindInputs:
+    """Return the files of a kind, and how they become its data."""
+    found: KindInputs = part(kind, "inputs").INPUTS
+    return found
+
+
+def findings(kind: str) -> KindFindings | None:
+    """Return the checks of a kind; None if it needs none but those that follow from its inputs."""
+    module = part(kind, "findings")
+    found: KindFindings | None = module.FINDINGS if module else None
+    return found

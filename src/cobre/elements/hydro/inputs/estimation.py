@@ -1,0 +1,156 @@
+"""Inflow models fitted to the history, where the case does not give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.elements.hydro.inputs.files import COEFFICIENTS, HISTORY, STATISTICS
+from cobre.elements.hydro.inputs.history import SeasonalHistory, check_days
+from cobre.elements.hydro.inputs.models import HydroInput
+from cobre.inputs.config import EstimationSettings
+from cobre.inputs.files import CaseFiles
+from cobre.inputs.findings import Report
+from cobre.inputs.stages import Stages
+from cobre.stochastic import SeasonModel, consistent, estimate, residual_correlations, residuals
+
+#: By hydro plant and stage.
+Statistics = dict[tuple[int, int], tuple[float, float]]
+#: By hydro plant and stage, the coefficient and the residual ratio of each lag.
+Coefficients = dict[tuple[int, int], dict[int, tuple[float, float]]]
+
+
+def is_needed(files: CaseFiles) -> bool:
+    """Whether there is a history, and not all of a model beside it."""
+    return files.has(HISTORY) and not (files.has(STATISTICS) and files.has(COEFFICIENTS))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimation:
+    """What the history says of each plant's inflow.
+
+    Of statistics and coefficients, those that the case gives count: fitted are only the others.
+    """
+
+    files: CaseFiles
+    settings: EstimationSettings
+    stages: Stages
+
+    @cached_property
+    def history(self) -> SeasonalHistory | None:
+        """The observations; None if the file is wrong."""
+        table = self.files.table(HISTORY)
+        return None if table is None else SeasonalHistory.of(table, self.stages)
+
+    @cached_property
+    def models(self) -> dict[int, tuple[SeasonModel, ...]]:
+        """By hydro plant, one for each season of the year; only plants with enough observations."""
+        if self.history is None or not self.history.seasons:
+            return {}
+        counts = self.history.counts()
+        enough = np.all(counts > 1, axis=0)
+        order = min(self.settings.max_order, int(counts.max(initial=0)))  # more cannot be told from it
+        return {
+            hydro: estimate(
+                self.history.observations(hydro),
+                len(self.history.seasons),
+                max_order=0 if self.files.has(COEFFICIENTS) else order,
+                max_coefficient=self.settings.max_coefficient_magnitude,
+            )
+            for hydro, usable in zip(self.history.hydros, enough, strict=True)
+            if usable
+        }
+
+    def statistics(self) -> Statistics:
+        """Mean and standard deviation of each plant in each stage, those before the study included."""
+        return {
+            (hydro, stage): (model[season].mean_m3s, model[season].std_m3s)
+            for hydro, model in self.models.items()
+            for stage, season in self._places.items()
+        }
+
+    def coefficients(self) -> Coefficients:
+        """Of each plant in each stage that has some."""
+        found: Coefficients = {}
+        for hydro, model in self.models.items():
+            for stage, season in self._places.items():
+                own = model[season]
+                if len(own.coefficients):
+                    found[hydro, stage] = {
+                        lag: (value, own.ratio) for lag, value in enumerate(own.coefficients.tolist(), 1)
+                    }
+        return found
+
+    def correlations(self, given: Coefficients) -> dict[int, NDArray[np.float64]]:
+        """By stage, the correlation matrix of what ``given`` leaves unexplained; plants by id."""
+        if self.history is None:
+            return {}
+        models = [self._with(given, hydro) for hydro in self.history.hydros]
+        noise = residuals(self.history.values_m3s, models)
+        matrices = [consistent(one) for one in residual_correlations(noise, len(self.history.seasons))]
+        return {stage.id: matrices[self._places[stage.id]] for stage in self.stages.stages}
+
+    def _with(self, given: Coefficients, hydro: int) -> tuple[SeasonModel, ...]:
+        """A plant's model with the coefficients of the first stage of each season."""
+        first = {place: stage for stage, place in reversed(self._places.items())}
+        result = []
+        for place, model in enumerate(self.models[hydro]):
+            lags = given.get((hydro, first[place]), {}) if place in first else {}
+            result.append(replace(model, coefficients=np.array([lags[lag][0] for lag in sorted(lags)])))
+        return tuple(result)
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """The place in the year of each stage's season, in the order of the stages' ids."""
+        cycle = self.stages.cycle
+        seasons = {stage.id: self.stages.season(stage) for stage in self.stages.all}
+        return {stage: cycle.index(seasons[stage]) for stage in sorted(seasons) if seasons[stage] in cycle}
+
+    def check(self, report: Report) -> None:
+        """Report a history that no model can be fitted to."""
+        if self.settings.order_selection == "pacf_annual":
+            message = "inflow models with an annual component (PAR-A) cannot be fitted yet"
+            where = "estimation.order_selection"
+            report.error("unsupported", "config.json", message, field=where, value="pacf_annual")
+        if self.settings.order_selection == "fixed":
+            message = "orders are chosen by significance, up to max_order, as the format does since 0.4"
+            report.warn("meaning", "config.json", message, field="estimation.order_selection", value="fixed")
+        if self.history is None:
+            return
+        check_days(self.history, report)
+        for hydro in self.files.of(HydroInput):
+            if hydro.id not in self.history.hydros:
+                message, where = "there are no observations to fit its inflow model to", f"hydro {hydro.id}"
+                report.error("dimension", HISTORY.name, message, entity=where, field="hydro_id")
+        if not self.history.homeless:
+            self._check_counts(self.history, report)
+
+    def _check_counts(self, history: SeasonalHistory, report: Report) -> None:
+        """Report seasons of which too little is known."""
+        least = self.settings.min_observations_per_season
+        for hydro, counts in zip(history.hydros, history.counts().T.tolist(), strict=True):
+            where = f"hydro {hydro}"
+            none = [season for season, count in zip(history.seasons, counts, strict=True) if count < 2]
+            if none:
+                message = f"of season {_listed(none)} there are fewer than two observations"
+                report.error("dimension", HISTORY.name, message, entity=where, field="date")
+            few = [s for s, count in zip(history.seasons, counts, strict=True) if 2 <= count < least]
+            if few:
+                message = f"of season {_listed(few)} there are fewer than {least} observations"
+                report.warn("meaning", HISTORY.name, message, entity=where, field="date")
+            if missing := _gaps(history, hydro):
+                message = f"{missing} seasons between the first and the last observation are missing"
+                report.warn("meaning", HISTORY.name, message, entity=where, field="date", value=missing)
+
+
+def _gaps(history: SeasonalHistory, hydro: int) -> int:
+    known = np.flatnonzero(~np.isnan(history.values_m3s[:, history.hydros.index(hydro)]))
+    return int(known[-1] - known[0] + 1 - len(known)) if len(known) else 0
+
+
+def _listed(seasons: list[int]) -> str:
+    shown = ", ".join(str(season) for season in seasons[:6])
+    return f"{shown} and {len(seasons) - 6} others" if len(seasons) > 6 else shown

@@ -1,0 +1,45 @@
+"""When a hydro plant is there, and how its new reservoir is filled before it operates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.elements.hydro.data import Filling, Phase
+from cobre.elements.hydro.inputs.models import HydroInput
+from cobre.inputs.timeline import Series, Timeline
+
+
+def phases(hydro: HydroInput, timeline: Timeline) -> tuple[Phase, ...]:
+    """What a plant is, by stage."""
+    return tuple(_phase(hydro, stage) for stage in timeline.ids)
+
+
+def exists(hydro: HydroInput, timeline: Timeline) -> NDArray[np.bool_]:
+    """Whether a plant is there at all, by stage."""
+    return np.array([phase != "absent" for phase in phases(hydro, timeline)])
+
+
+def _phase(hydro: HydroInput, stage: int) -> Phase:
+    if hydro.serves(stage):
+        return "operating"
+    entry = hydro.entry_stage_id
+    fills = hydro.filling is not None and entry is not None and hydro.filling.start_stage_id <= stage < entry
+    return "filling" if fills else "absent"
+
+
+def resolve(hydro: HydroInput, bounds: Mapping[str, Series], timeline: Timeline) -> Filling | None:
+    """How a reservoir is filled; None if it never is."""
+    here = filled(hydro, timeline)
+    if not here.any():
+        return None
+    after = [hydro.serves(stage) for stage in timeline.ids[1:]] + [hydro.serves(timeline.ids[-1] + 1)]
+    retained = np.where(here, bounds["filling_inflow_m3s"], 0.0)
+    return Filling(retained, np.where(here & np.array(after), bounds["min_storage_hm3"], 0.0))
+
+
+def filled(hydro: HydroInput, timeline: Timeline) -> NDArray[np.bool_]:
+    """Whether a plant's new reservoir is being filled, by stage."""
+    return np.array([phase == "filling" for phase in phases(hydro, timeline)])
