@@ -52,7 +52,7 @@ def keys(name: str, element: str) -> tuple[Column, ...]:
 Values = Mapping[str, Any]
 
 
-class Table(NamedTuple):
+class OutputTable(NamedTuple):
     """A table of a simulation.
 
     Attributes:

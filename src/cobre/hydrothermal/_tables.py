@@ -14,7 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre.elements.registry import KINDS, collect, elements_of
 from cobre.elements.solved import ProgramIndex, SolvedStage
-from cobre.elements.tables import Table, Values
+from cobre.elements.tables import OutputTable, Values
 from cobre.hydrothermal._costs import StageCosts
 from cobre.results import SIMULATION, cost_columns, schema_of
 from cobre.sddp import MultistageProblem, Visit
@@ -36,7 +36,7 @@ class SimulationTables:
         self._costs = [StageCosts(places) for places in self._places]
         discounts = [stage.discount for stage in system.stages]
         self._discounts = np.cumprod([1.0, *discounts[:-1]])  # what a cost of a stage counts for
-        self._elements: dict[str, tuple[Table, Sequence[Any]]] = {
+        self._elements: dict[str, tuple[OutputTable, Sequence[Any]]] = {
             name: (table, elements_of(system, kind))
             for kind, tables in collect("outputs", "TABLES").items()
             for name, table in tables.items()

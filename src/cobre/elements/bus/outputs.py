@@ -8,7 +8,7 @@ import numpy as np
 
 from cobre.elements.bus.data import Bus
 from cobre.elements.solved import SolvedStage, ids_of
-from cobre.elements.tables import CostComponent, Table, Values, given, keys
+from cobre.elements.tables import CostComponent, OutputTable, Values, given, keys
 
 COLUMNS = (
     *keys("bus_id", "bus"),
@@ -42,7 +42,7 @@ def rows(solved: SolvedStage, buses: Sequence[Bus]) -> Values:
     }
 
 
-TABLES = {"buses": Table(COLUMNS, rows)}
+TABLES = {"buses": OutputTable(COLUMNS, rows)}
 
 #: The column that tells whether two simulations had the same noise.
 RANDOM = "load_mw"

@@ -9,7 +9,7 @@ import numpy as np
 
 from cobre.elements.contract.data import Contract
 from cobre.elements.solved import SolvedStage, ids_of, operative_state, series
-from cobre.elements.tables import STATE, BoundType, CostComponent, Table, Values, given, keys
+from cobre.elements.tables import STATE, BoundType, CostComponent, OutputTable, Values, given, keys
 
 COLUMNS = (
     *keys("contract_id", "contract"),
@@ -36,7 +36,7 @@ def rows(solved: SolvedStage, contracts: Sequence[Contract]) -> Values:
     }
 
 
-TABLES = {"contracts": Table(COLUMNS, rows)}
+TABLES = {"contracts": OutputTable(COLUMNS, rows)}
 
 COSTS = (
     CostComponent(

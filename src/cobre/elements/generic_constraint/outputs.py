@@ -8,7 +8,7 @@ import numpy as np
 
 from cobre.elements.generic_constraint.data import GenericConstraint
 from cobre.elements.solved import SolvedStage
-from cobre.elements.tables import BLOCK, STAGE, Column, CostComponent, Table, Values, given
+from cobre.elements.tables import BLOCK, STAGE, Column, CostComponent, OutputTable, Values, given
 
 COLUMNS = (
     STAGE,
@@ -45,7 +45,7 @@ def rows(solved: SolvedStage, constraints: Sequence[GenericConstraint]) -> Value
     }
 
 
-TABLES = {"violations/generic": Table(COLUMNS, rows)}
+TABLES = {"violations/generic": OutputTable(COLUMNS, rows)}
 
 COSTS = (
     CostComponent(

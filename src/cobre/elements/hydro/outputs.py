@@ -16,8 +16,8 @@ from cobre.elements.tables import (
     BoundType,
     Column,
     CostComponent,
+    OutputTable,
     StateGroup,
-    Table,
     Values,
     given,
     keys,
@@ -101,8 +101,10 @@ def lag_rows(solved: SolvedStage, plants: Sequence[Hydro]) -> Values:
 
 
 TABLES = {
-    "hydros": Table(COLUMNS, rows),
-    "inflow_lags": Table(_LAG_COLUMNS, lag_rows, lambda plants: any(plant.inflow.order for plant in plants)),
+    "hydros": OutputTable(COLUMNS, rows),
+    "inflow_lags": OutputTable(
+        _LAG_COLUMNS, lag_rows, lambda plants: any(plant.inflow.order for plant in plants)
+    ),
 }
 
 #: What ``hydro_violation_cost`` is the sum of, and the kinds of columns of each.

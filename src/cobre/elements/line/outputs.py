@@ -8,7 +8,7 @@ import numpy as np
 
 from cobre.elements.line.data import Line
 from cobre.elements.solved import SolvedStage, block_series, ids_of, operative_state
-from cobre.elements.tables import STATE, BoundType, CostComponent, Table, Values, given, keys
+from cobre.elements.tables import STATE, BoundType, CostComponent, OutputTable, Values, given, keys
 
 COLUMNS = (
     *keys("line_id", "line"),
@@ -46,7 +46,7 @@ def rows(solved: SolvedStage, lines: Sequence[Line]) -> Values:
     }
 
 
-TABLES = {"exchanges": Table(COLUMNS, rows)}
+TABLES = {"exchanges": OutputTable(COLUMNS, rows)}
 
 COSTS = (
     CostComponent(

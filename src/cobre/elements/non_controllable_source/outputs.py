@@ -8,7 +8,7 @@ import numpy as np
 
 from cobre.elements.non_controllable_source.data import NonControllableSource
 from cobre.elements.solved import SolvedStage, ids_of, operative_state, series
-from cobre.elements.tables import STATE, CostComponent, Table, Values, given, keys
+from cobre.elements.tables import STATE, CostComponent, OutputTable, Values, given, keys
 
 COLUMNS = (
     *keys("non_controllable_id", "source"),
@@ -40,7 +40,7 @@ def rows(solved: SolvedStage, sources: Sequence[NonControllableSource]) -> Value
     }
 
 
-TABLES = {"non_controllables": Table(COLUMNS, rows)}
+TABLES = {"non_controllables": OutputTable(COLUMNS, rows)}
 
 #: The column that tells whether two simulations had the same noise.
 RANDOM = "available_mw"

@@ -9,7 +9,7 @@ import numpy as np
 
 from cobre.elements.pumping_station.data import PumpingStation
 from cobre.elements.solved import SolvedStage, ids_of, operative_state, series
-from cobre.elements.tables import STATE, BoundType, CostComponent, Table, Values, given, keys
+from cobre.elements.tables import STATE, BoundType, CostComponent, OutputTable, Values, given, keys
 
 COLUMNS = (
     *keys("pumping_station_id", "station"),
@@ -38,7 +38,7 @@ def rows(solved: SolvedStage, stations: Sequence[PumpingStation]) -> Values:
     }
 
 
-TABLES = {"pumping_stations": Table(COLUMNS, rows)}
+TABLES = {"pumping_stations": OutputTable(COLUMNS, rows)}
 
 COSTS = (
     CostComponent(

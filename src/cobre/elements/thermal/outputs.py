@@ -8,7 +8,16 @@ from operator import attrgetter
 import numpy as np
 
 from cobre.elements.solved import SolvedStage, block_series, ids_of, operative_state
-from cobre.elements.tables import STATE, BoundType, Column, CostComponent, Table, Values, given, keys
+from cobre.elements.tables import (
+    STATE,
+    BoundType,
+    Column,
+    CostComponent,
+    OutputTable,
+    Values,
+    given,
+    keys,
+)
 from cobre.elements.thermal.data import Thermal
 
 COLUMNS = (
@@ -40,7 +49,7 @@ def rows(solved: SolvedStage, plants: Sequence[Thermal]) -> Values:
     }
 
 
-TABLES = {"thermals": Table(COLUMNS, rows)}
+TABLES = {"thermals": OutputTable(COLUMNS, rows)}
 
 COSTS = (CostComponent(0, "thermal_cost", "fuel", ("thermal",), label="fuel"),)
 
