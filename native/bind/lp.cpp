@@ -8,8 +8,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
-#include <algorithm>
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/lp/cut_batch.hpp"
 #include "core/lp/highs.hpp"
 #include "core/lp/stage.hpp"
 #include "core/lp/workers.hpp"
@@ -55,6 +54,11 @@ Numbers to_numpy(std::vector<std::int32_t> values) {
 
 void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
+}
+
+template <class Array>
+bool has_shape(const Array& array, std::size_t rows, std::size_t columns) {
+  return array.shape(0) == rows && array.shape(1) == columns;
 }
 
 /// Whether Ctrl-C or another signal has raised; asked without the GIL.
@@ -199,8 +203,8 @@ class StageBinding {
     named["rounds"] = sum.rounds;
     named["iterations"] = sum.iterations;
     named["retries"] = sum.retries;
-    named["solver_s"] = static_cast<double>(sum.run_ns) * 1e-9;
-    named["unit_s"] = static_cast<double>(sum.unit_ns) * 1e-9;
+    named["solver_s"] = sum.solver_s();
+    named["unit_s"] = sum.unit_s();
     return nb::borrow<nb::typed<nb::dict, nb::str, double>>(named);
   }
 
@@ -280,76 +284,44 @@ class StageBinding {
   std::vector<nb::object> blocks_;  // keeps the memory of the cuts
 };
 
-/// Cuts of many trial states from the values and slopes of their outcomes, weighted. Sums run over outcomes,
-/// then over states, in order.
 void aggregate(In<double, 2> weights, In<double, 2> values, In<double, 3> slopes, In<double, 2> states,
                Out<double, 2> cuts) {
-  const std::size_t units = values.shape(0), outcomes = values.shape(1), width = slopes.shape(2);
-  require(weights.shape(0) == units && weights.shape(1) == outcomes && slopes.shape(0) == units &&
-              slopes.shape(1) == outcomes && states.shape(0) == units && states.shape(1) == width &&
-              cuts.shape(0) == units && cuts.shape(1) == width + 1,
+  const TrialOutcomes given{.trials = values.shape(0),
+                            .outcomes = values.shape(1),
+                            .states = slopes.shape(2),
+                            .weights = weights.data(),
+                            .values = values.data(),
+                            .slopes = slopes.data(),
+                            .points = states.data()};
+  require(has_shape(weights, given.trials, given.outcomes) && states.shape(0) == given.trials &&
+              slopes.shape(0) == given.trials && slopes.shape(1) == given.outcomes &&
+              states.shape(1) == given.states && has_shape(cuts, given.trials, given.states + 1),
           "arrays of one shape");
-  for (std::size_t u = 0; u < units; ++u) {
-    double* const cut = cuts.data() + u * (width + 1);
-    std::fill(cut, cut + width + 1, 0.0);
-    for (std::size_t o = 0; o < outcomes; ++o) {
-      const double weight = weights.data()[u * outcomes + o];
-      if (weight == 0) continue;
-      const double* const slope = slopes.data() + (u * outcomes + o) * width;
-      cut[0] += weight * values.data()[u * outcomes + o];
-      for (std::size_t j = 0; j < width; ++j) cut[1 + j] += weight * slope[j];
-    }
-    double at_state = 0;
-    for (std::size_t j = 0; j < width; ++j) at_state += cut[1 + j] * states.data()[u * width + j];
-    cut[0] -= at_state;
-  }
+  cobre::lp::aggregate(given, cuts.data());
 }
 
-/// By how much each cut is above the values at the states of its round, relative to what went into that: the
-/// most, and where. In a large round a cut is compared at its own state and at the `reach` next ones.
-void exceeding(In<double, 3> cuts, In<double, 2> values, In<double, 2> states, double unit, std::size_t reach,
-               Out<double, 2> most, Out<std::int32_t, 2> where) {
-  const std::size_t units = cuts.shape(0), each = cuts.shape(1), width = states.shape(1);
-  require(values.shape(0) == units && states.shape(0) == units && most.shape(0) == units &&
-              where.shape(0) == units && values.shape(1) == each && most.shape(1) == each &&
-              where.shape(1) == each && cuts.shape(2) == width + 1,
+void largest_excess(In<double, 3> cuts, In<double, 2> values, In<double, 2> states, double cost_unit,
+                    std::size_t reach, Out<double, 2> excess, Out<std::int32_t, 2> where) {
+  const CutBatch batch{.trials = cuts.shape(0),
+                       .cuts_per_trial = cuts.shape(1),
+                       .states = states.shape(1),
+                       .cuts = cuts.data(),
+                       .values = values.data(),
+                       .points = states.data()};
+  require(states.shape(0) == batch.trials && cuts.shape(2) == batch.states + 1 &&
+              has_shape(values, batch.trials, batch.cuts_per_trial) &&
+              has_shape(excess, batch.trials, batch.cuts_per_trial) &&
+              has_shape(where, batch.trials, batch.cuts_per_trial),
           "arrays of one shape");
-  for (std::size_t c = 0; c < units * each; ++c) {
-    const double* const cut = cuts.data() + c * (width + 1);
-    double worst = -HUGE_VAL;
-    for (std::size_t n = 0; n < std::min(units, reach + 1); ++n) {
-      const std::size_t u = (c / each + n) % units;
-      const double* const state = states.data() + u * width;
-      const double value = values.data()[u * each + c % each];
-      double height = cut[0], size = unit + std::fabs(cut[0]) + std::fabs(value);
-      for (std::size_t j = 0; j < width; ++j) {
-        height += cut[1 + j] * state[j];
-        size += std::fabs(cut[1 + j] * state[j]);
-      }
-      const double excess = (height - value) / size;
-      if (excess <= worst) continue;
-      worst = excess;
-      where.data()[c] = static_cast<std::int32_t>(u);
-      if (std::isnan(excess)) break;
-    }
-    most.data()[c] = worst;
-  }
+  cobre::lp::largest_excess(batch, cost_unit, reach, excess.data(), where.data());
 }
 
-/// The values of all cuts, as wide as `cut_width`, at all states: states x cuts.
-void evaluate(In<double, 2> cuts, In<double, 2> states, Out<double, 2> out) {
-  const std::size_t count = cuts.shape(0), width = cuts.shape(1);
-  require(width == cut_width(static_cast<int>(states.shape(1))) && out.shape(0) == states.shape(0) &&
-              out.shape(1) == count,
+void evaluate(In<double, 2> cuts, In<double, 2> states, Out<double, 2> values) {
+  const std::size_t count = cuts.shape(0), points = states.shape(0), width = states.shape(1);
+  require(cuts.shape(1) == cut_width(static_cast<int>(width)) && has_shape(values, points, count),
           "arrays of one shape");
   const nb::gil_scoped_release released;
-  Cuts pool(static_cast<int>(states.shape(1)));
-  pool.add_block(cuts.data(), count);
-  pool.extend(std::vector<std::int32_t>(count, 0));
-  const double zero = 0;
-  for (std::size_t s = 0; s < states.shape(0); ++s) {
-    pool.violations(states.data() + s * states.shape(1), &zero, out.data() + s * count);
-  }
+  cobre::lp::evaluate(cuts.data(), count, states.data(), points, width, values.data());
 }
 
 }  // namespace
@@ -380,7 +352,8 @@ NB_MODULE(_lp, m) {
       .def("take_statistics", &StageBinding::take_statistics)
       .def("take_failure", &StageBinding::take_failure);
   m.def("aggregate", &aggregate, "weights"_a, "values"_a, "slopes"_a, "states"_a, "cuts"_a);
-  m.def("exceeding", &exceeding, "cuts"_a, "values"_a, "states"_a, "unit"_a, "reach"_a, "most"_a, "where"_a);
+  m.def("largest_excess", &largest_excess, "cuts"_a, "values"_a, "states"_a, "cost_unit"_a, "reach"_a,
+        "excess"_a, "where"_a);
   m.def("cut_width", &cut_width, "states"_a);
-  m.def("evaluate", &evaluate, "cuts"_a, "states"_a, "out"_a);
+  m.def("evaluate", &evaluate, "cuts"_a, "states"_a, "values"_a);
 }

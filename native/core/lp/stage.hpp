@@ -66,6 +66,9 @@ struct Statistics {
   std::int64_t solves = 0, rounds = 0, iterations = 0;
   std::int64_t retries = 0;
   std::int64_t run_ns = 0, unit_ns = 0;  // in the solver; in units altogether
+
+  [[nodiscard]] double solver_s() const noexcept { return static_cast<double>(run_ns) * 1e-9; }
+  [[nodiscard]] double unit_s() const noexcept { return static_cast<double>(unit_ns) * 1e-9; }
 };
 
 struct Failure {

@@ -137,7 +137,7 @@ class Guards:
         """By how much each cut is above the values of its round, relative, and at which state."""
         most = np.empty(made.values.shape)
         at = np.empty(made.values.shape, np.int32)
-        _lp.exceeding(
+        _lp.largest_excess(
             made.cuts,
             np.ascontiguousarray(made.values),
             np.ascontiguousarray(made.states),
