@@ -10,8 +10,8 @@ from _sddp_problems import Size, hydrothermal
 
 from cobre.comm import BackendCommunicator
 from cobre.sddp._engine import Engine
+from cobre.sddp._graph import value_bounds
 from cobre.sddp._method import Method
-from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.simulation import estimate_costs
 
 PIECE = 500  # cuts that are added at once

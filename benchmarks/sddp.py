@@ -105,8 +105,8 @@ def _split(quick: bool, say: Callable[[str], object]) -> list[dict[str, Any]]:
                     "retries": taken.retries,
                     "micros_per_solve": 1e6 * whole / taken.solves,
                     "in_solver": taken.solver_s / whole,
-                    "around_it": (taken.unit_s - taken.solver_s) / whole,
-                    "rest": 1 - taken.unit_s / whole,
+                    "around_it": (taken.solving_s - taken.solver_s) / whole,
+                    "rest": 1 - taken.solving_s / whole,
                     "target": OUTSIDE_TARGET,
                 }
             )

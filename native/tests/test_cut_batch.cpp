@@ -55,15 +55,16 @@ TEST(products_in_a_cut_are_rounded_before_they_are_added) {
   double excess = 1;
   const double zero = 0;
   std::int32_t where = -1;
-  largest_excess({.trials = 1, .cuts_per_trial = 1, .states = 1, .cuts = padded.data(), .values = &zero,
-                  .points = &a},
-                 1, 0, &excess, &where);
+  largest_excess(
+      {.trials = 1, .cuts_per_trial = 1, .states = 1, .cuts = padded.data(), .values = &zero, .points = &a},
+      1, 0, &excess, &where);
   CHECK(excess == 0 && where == 0);
 }
 
 TEST(an_excess_is_the_largest_within_reach_in_a_circle) {
   // Three trial states, two cuts each. The second cut of the third state is too high at the first.
-  const std::vector<double> cuts{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, -1}, points{1, 2, 3}, values{9, 1, 9, 3, 9, 2};
+  const std::vector<double> cuts{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, -1}, points{1, 2, 3},
+      values{9, 1, 9, 3, 9, 2};
   const CutBatch batch{.trials = 3,
                        .cuts_per_trial = 2,
                        .states = 1,

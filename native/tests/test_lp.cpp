@@ -13,7 +13,7 @@
 #include "core/lp/dense.hpp"
 #include "core/lp/highs.hpp"
 #include "core/lp/stage.hpp"
-#include "core/lp/workers.hpp"
+#include "core/lp/thread_pool.hpp"
 
 using namespace cobre::lp;
 
@@ -39,17 +39,17 @@ Program reservoir() {
   return program;
 }
 
-Shape shape() {
-  Shape shape;
-  shape.states = 1;
-  shape.in_states = {0};
-  shape.in_columns = {0};
-  shape.out_states = {0};
-  shape.out_columns = {1};
-  shape.places = {{Target::rhs, 0, -1}};
-  shape.column_scale.assign(5, 1.0);
-  shape.row_scale.assign(2, 1.0);
-  return shape;
+StageSpec spec() {
+  StageSpec spec;
+  spec.states = 1;
+  spec.in_states = {0};
+  spec.in_columns = {0};
+  spec.out_states = {0};
+  spec.out_columns = {1};
+  spec.places = {{Target::rhs, 0, -1}};
+  spec.column_scale.assign(5, 1.0);
+  spec.row_scale.assign(2, 1.0);
+  return spec;
 }
 
 /// Cuts of a convex function of the leaving volume, tangent at many points.
@@ -78,23 +78,24 @@ struct Results {
 
 /// All inflows for many volumes, on so many threads, in the order given.
 Results worth(const Tangents& cuts, const std::vector<int>& order, int threads) {
-  Workers workers(threads);
-  Stage stage(reservoir(), shape(), threads);
+  ThreadPool pool(threads);
+  Stage stage(reservoir(), spec(), threads);
   cuts.give(stage);
   const std::vector<double> table{0, 20, 40, 60, 100};
   const std::vector<std::int32_t> tour{0, 1, 2, 3, 4};
-  const auto units = static_cast<int>(order.size());
+  const auto tasks = static_cast<int>(order.size());
   std::vector<double> states(order.size());
-  for (const int unit : order) states[static_cast<std::size_t>(unit)] = 3.0 * unit;
+  for (const int task : order) states[static_cast<std::size_t>(task)] = 3.0 * task;
   const std::vector<std::int32_t> firsts(order.size(), 0), starts(order.size(), -1);
   Results results{std::vector<double>(order.size() * 5), std::vector<double>(order.size() * 5)};
-  const Stage::Trial trial{states.data(),         table.data(),         tour, firsts.data(), starts.data(), 1,
-                           results.values.data(), results.slopes.data()};
-  const bool finished = workers.run(
-      units, [&](int worker, int i) { stage.trial(worker, order[static_cast<std::size_t>(i)], trial); },
+  const Stage::TrialBatch trial{states.data(),         table.data(),         tour,
+                                firsts.data(),         starts.data(),        1,
+                                results.values.data(), results.slopes.data()};
+  const bool finished = pool.run(
+      tasks, [&](int thread, int i) { stage.trial(thread, order[static_cast<std::size_t>(i)], trial); },
       never);
   CHECK(finished);
-  CHECK(stage.take_failure().unit < 0);
+  CHECK(stage.take_failure().task < 0);
   return results;
 }
 
@@ -119,9 +120,9 @@ TEST(cuts_outside_the_programme_count_as_if_inside) {
   const Results results = worth(cuts, {0, 1, 2, 3, 4, 5}, 1);
   // With inflow w and volume v the best release minimises 50 (150 - r) + max of tangents at v + w - r.
   const std::vector<double> inflows{0, 20, 40, 60, 100};
-  for (int unit = 0; unit < 6; ++unit) {
+  for (int task = 0; task < 6; ++task) {
     for (std::size_t k = 0; k < 5; ++k) {
-      const double water = 3.0 * unit + inflows[k];
+      const double water = 3.0 * task + inflows[k];
       double least = infinity;
       // The function is linear between the points where tangents meet, so one of those is best, or an end.
       std::vector<double> leaving{0.0, std::min(200.0, water)};
@@ -139,28 +140,28 @@ TEST(cuts_outside_the_programme_count_as_if_inside) {
         }
         least = std::min(least, 50 * (150 - std::min(150.0, water - left)) + after);
       }
-      CHECK(std::fabs(results.values[static_cast<std::size_t>(unit) * 5 + k] - least) < 1e-6 * least);
+      CHECK(std::fabs(results.values[static_cast<std::size_t>(task) * 5 + k] - least) < 1e-6 * least);
     }
   }
 }
 
 TEST(a_failure_names_the_first_unit_and_the_others_are_solved) {
-  Workers workers(2);
+  ThreadPool pool(2);
   Program program = reservoir();
   program.column_upper[4] = 100;  // no more than 100 thermal: with little water demand cannot be met
-  Stage stage(program, shape(), 2);
+  Stage stage(program, spec(), 2);
   const std::vector<double> states{100, 10, 100, 20}, table{0};
   const std::vector<std::int32_t> none{-1, -1, -1, -1}, rows{0, 0, 0, 0};
   std::vector<double> costs(4), objectives(4), outgoing(4);
-  const Stage::Step step{
+  const Stage::StepBatch step{
       states.data(), table.data(),      rows.data(),     none.data(), none.data(), -1, {}, {},
       costs.data(),  objectives.data(), outgoing.data(), nullptr,     nullptr};
-  CHECK(workers.run(4, [&](int worker, int unit) { stage.step(worker, unit, step); }, never));
+  CHECK(pool.run(4, [&](int thread, int task) { stage.step(thread, task, step); }, never));
   const Failure failure = stage.take_failure();
-  CHECK(failure.unit == 1);
+  CHECK(failure.task == 1);
   CHECK(failure.status == Status::infeasible);
   CHECK(costs[0] == 2500 && costs[2] == 2500);
-  CHECK(stage.take_failure().unit == -1);
+  CHECK(stage.take_failure().task == -1);
 }
 
 TEST(violations_are_those_of_the_active_cuts) {
@@ -185,32 +186,32 @@ TEST(violations_are_those_of_the_active_cuts) {
 }
 
 TEST(workers_do_every_unit_once_and_pass_on_what_is_thrown) {
-  Workers workers(3);
+  ThreadPool pool(3);
   for (int round = 0; round < 200; ++round) {
     std::vector<std::atomic<int>> done(50);
-    CHECK(workers.run(50, [&](int, int unit) { ++done[static_cast<std::size_t>(unit)]; }, never));
+    CHECK(pool.run(50, [&](int, int task) { ++done[static_cast<std::size_t>(task)]; }, never));
     CHECK(std::all_of(done.begin(), done.end(), [](const auto& count) { return count == 1; }));
   }
   bool thrown = false;
   try {
-    workers.run(
+    pool.run(
         10,
-        [](int, int unit) {
-          if (unit == 3) throw std::runtime_error("unit 3");
+        [](int, int task) {
+          if (task == 3) throw std::runtime_error("task 3");
         },
         never);
   } catch (const std::runtime_error&) {
     thrown = true;
   }
   CHECK(thrown);
-  CHECK(workers.run(0, [](int, int) {}, never));
+  CHECK(pool.run(0, [](int, int) {}, never));
 }
 
 TEST(an_interruption_lets_no_further_unit_begin) {
-  Workers workers(1);
+  ThreadPool pool(1);
   std::atomic<bool> go{false};
   std::atomic<int> done{0};
-  const bool finished = workers.run(
+  const bool finished = pool.run(
       3,
       [&](int, int) {
         while (!go) std::this_thread::yield();
@@ -222,7 +223,7 @@ TEST(an_interruption_lets_no_further_unit_begin) {
       });
   CHECK(!finished);
   CHECK(done <= 3);
-  CHECK(workers.run(1, [&](int, int) { ++done; }, never));
+  CHECK(pool.run(1, [&](int, int) { ++done; }, never));
 }
 
 namespace {
@@ -350,7 +351,7 @@ TEST(the_dense_solver_goes_on_from_a_basis_with_the_same_bits) {
     const double lower = program.row_lower[3] - 1, upper = program.row_upper[3] + 1;
     for (DenseSolver* solver : {&first, &second}) {
       solver->set_row_bounds({&row, 1}, &lower, &upper);
-      solver->forget();
+      solver->clear();
       solver->start_from(basis);
     }
     CHECK(first.solve() == second.solve());
@@ -372,7 +373,7 @@ class Liar final : public Solver {
   Liar(const Program& program, Lie lie) : honest_(program), lie_(lie) {}
 
   void load() override { honest_.load(); }
-  void forget() override { honest_.forget(); }
+  void clear() override { honest_.clear(); }
   void start_from(const Basis& basis) override { honest_.start_from(basis); }
   void set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) override {
     honest_.set_row_bounds(rows, lower, upper);
@@ -390,26 +391,26 @@ class Liar final : public Solver {
   }
   void drop_rows_from(int first) override { honest_.drop_rows_from(first); }
   Status solve() override {
-    asked_ = 0;
+    highs_answers_ = 0;
     return lie(honest_.solve());
   }
-  Status solve_otherwise() override {
-    if (++asked_ > 3) return Status::inaccurate;
+  Status solve_by_fallback() override {
+    if (++highs_answers_ > 3) return Status::inaccurate;
     return lie(honest_.solve());
   }
-  bool needed_more() const override { return false; }
-  bool must_load() const override { return false; }
+  bool used_fallback() const override { return false; }
+  bool must_reload() const override { return false; }
   std::span<const double> values() const override { return values_; }
   std::span<const double> reduced_costs() const override { return honest_.reduced_costs(); }
   std::span<const double> row_duals() const override { return duals_; }
   double objective() const override { return objective_; }
   Basis basis() const override { return honest_.basis(); }
   int iterations() const override { return 0; }
-  std::string words() const override { return ""; }
+  std::string message() const override { return ""; }
 
  private:
   Status lie(Status status) {
-    const bool lies = asked_ < lie_.honest_after;
+    const bool lies = highs_answers_ < lie_.honest_after;
     values_.assign(honest_.values().begin(), honest_.values().end());
     duals_.assign(honest_.row_duals().begin(), honest_.row_duals().end());
     objective_ = honest_.objective() * (lies ? 1 + lie_.objective : 1);
@@ -421,7 +422,7 @@ class Liar final : public Solver {
   }
   DenseSolver honest_;
   Lie lie_;
-  int asked_ = 0;
+  int highs_answers_ = 0;
   std::vector<double> values_, duals_;
   double objective_ = 0;
 };
@@ -433,7 +434,7 @@ struct Told {
 };
 
 Told ask(const Liar::Lie& lie, Purpose purpose) {
-  Shape lying = shape();
+  StageSpec lying = spec();
   lying.make_solver = [&](const Program& program) { return std::make_unique<Liar>(program, lie); };
   Stage stage(reservoir(), lying, 1);
   const Tangents cuts(30);
@@ -476,7 +477,7 @@ TEST(what_no_means_can_prove_is_inaccurate) {
 
 TEST(a_second_opinion_is_the_general_solvers) {
   for (const bool dense : {true, false}) {
-    Shape given = shape();
+    StageSpec given = spec();
     given.dense = dense;
     Stage stage(reservoir(), given, 1);
     const Tangents cuts(30);

@@ -1,4 +1,4 @@
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy
 from numpy.typing import NDArray
@@ -8,22 +8,71 @@ HIGHS_LIBRARY: str = '1.15.1'
 
 HIGHS_HEADERS: str = '1.15.1'
 
-class Workers:
-    """Threads that solve."""
+class ThreadPool:
+    """Threads that solve, shared by the programmes of a run."""
 
     def __init__(self, threads: int) -> None: ...
 
-    @property
-    def threads(self) -> int: ...
+    def __len__(self) -> int: ...
 
-class Stage:
+class Program:
+    """A linear programme in scaled units, its matrix by columns."""
+
+    def __init__(self, *, costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_lower: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_upper: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_lower: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_upper: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+class StageSpec:
+    """The stage around a programme: states, random numbers, scales."""
+
+    def __init__(self, *, states: int, in_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost_scale: float, discount: float, offset: float, value_bound: float, families: int, dense: bool) -> None: ...
+
+class Statistics:
+    """Counts and times of solving, summed over threads."""
+
+    @property
+    def solves(self) -> int: ...
+
+    @property
+    def rounds(self) -> int: ...
+
+    @property
+    def iterations(self) -> int: ...
+
+    @property
+    def retries(self) -> int: ...
+
+    @property
+    def solver_s(self) -> float: ...
+
+    @property
+    def solving_s(self) -> float: ...
+
+class Failure:
+    """A task without a solution."""
+
+    @property
+    def task(self) -> int: ...
+
+    @property
+    def row(self) -> int: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
+
+class NativeStage:
     """One programme, its cuts, and an instance of it per thread."""
 
-    def __init__(self, workers: Workers, program: dict[str, Any], shape: dict[str, Any]) -> None: ...
+    def __init__(self, threads: ThreadPool, program: Program, spec: StageSpec) -> None: ...
 
-    def step(self, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], saves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], objectives: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], outgoing: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], column_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], row_duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+    def step(self, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], saves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
+        """
+        Return costs, objectives, outgoing states, values of columns and duals of rows, by task.
+        """
 
-    def trial(self, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tour: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], slopes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], careful: bool = False) -> None: ...
+    def trial(self, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tour: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, second_opinion: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
+        """Return the values and slopes of all realisations, by task."""
 
     def add_block(self, block: object) -> None: ...
 
@@ -35,9 +84,9 @@ class Stage:
 
     def active(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
-    def tight_in(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def last_tight(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
-    def set_tight_in(self, marks: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def set_last_tight(self, iterations: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def resize_slots(self, count: int) -> None: ...
 
@@ -45,14 +94,21 @@ class Stage:
 
     def set_slot(self, slot: int, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def take_statistics(self) -> dict[str, float]: ...
+    def take_statistics(self) -> Statistics: ...
 
-    def take_failure(self) -> tuple[int, int, str, str] | None: ...
+    def take_failure(self) -> Failure | None: ...
 
-def aggregate(weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slopes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cuts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+def aggregate(*, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slopes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Return one cut per trial state: the weighted sum of its outcomes' tangents.
+    """
 
-def exceeding(cuts: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unit: float, reach: int, most: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], where: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+def largest_excess(*, cuts: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cost_unit: float, reach: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int32], dict(shape=(None, None))]]:
+    """
+    Return how far each cut is above the values around it, relative, and where most.
+    """
 
 def cut_width(states: int) -> int: ...
 
-def evaluate(cuts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+def evaluate(cuts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return the values of cuts at states: states by cuts."""

@@ -11,7 +11,7 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.lp._model import highs_of, realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, Workers, padded
+from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool, padded
 from tests.exact import fractions, product, sizes
 
 STATES, CONTROLS, ROWS = 4, 7, 5
@@ -75,9 +75,9 @@ class Tried:
     """A solver with cuts, and what batches of units give."""
 
     def __init__(self, program, noise, cuts, threads=1, *, own=None, mixtures=(), **settings):
-        self.workers, self.places = Workers(threads), noise.places
+        self.threads, self.places = ThreadPool(threads), noise.places
         self.solver = StageSolver(
-            self.workers,
+            self.threads,
             program,
             noise,
             States(STATES, INCOMING, OUTGOING),

@@ -9,7 +9,9 @@ ROOT = Path(__file__).parents[2]
 BINDINGS = sorted((ROOT / "native/bind").glob("*.[ch]pp"))
 
 #: Signs of arithmetic on floating-point numbers: variables, literals, functions, elements of arrays.
-ARITHMETIC = re.compile(r"\bdouble\s+\w+\s*[={;\[]|\b\d+\.\d|\b\d+e-?\d|<cmath>|\bstd::f?(abs|sqrt|ma)\b|data\(\)\s*\[")
+ARITHMETIC = re.compile(
+    r"\bdouble\s+\w+\s*[={;\[]|\b\d+\.\d|\b\d+e-?\d|<cmath>|\bstd::f?(abs|sqrt|ma)\b|data\(\)\s*\["
+)
 
 
 def arithmetic_in(source):
@@ -40,6 +42,8 @@ def test_the_check_sees_arithmetic():
 def test_no_file_is_compiled_with_fused_operations():
     """The option is set for the whole directory before the first target, which it would not reach later."""
     lines = [line.strip() for line in (ROOT / "CMakeLists.txt").read_text().splitlines()]
-    first = next(i for i, line in enumerate(lines) if re.match(r"(nanobind_)?add_(library|executable|module)", line))
+    first = next(
+        i for i, line in enumerate(lines) if re.match(r"(nanobind_)?add_(library|executable|module)", line)
+    )
     assert "add_compile_options(-ffp-contract=off)" in lines[:first]
-    assert not any("ffp-contract=" in line and "off" not in line or "fast-math" in line for line in lines)
+    assert not any(("ffp-contract=" in line and "off" not in line) or "fast-math" in line for line in lines)

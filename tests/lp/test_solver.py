@@ -7,7 +7,7 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise
 from cobre.lp._model import realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, Workers, cut_heights, padded
+from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool, cut_heights, padded
 from tests.lp.batches import COUNT, STATES, Tried, cuts_for, hard, oracle, programme, solution_of, units
 
 THREADS = (1, 2, 4)
@@ -141,9 +141,9 @@ def test_cuts_that_decide_are_marked():
     none = np.full(10, -1, np.int32)
     outgoing = tried.solver.step(states, rows, none, none, iteration=5).outgoing
     heights = tried.cuts[:, 0] + outgoing @ tried.cuts[:, 1:].T
-    marked = np.flatnonzero(tried.solver.native.tight_in())
+    marked = np.flatnonzero(tried.solver.native.last_tight())
     assert len(marked)
-    assert set(tried.solver.native.tight_in()[marked]) == {5}
+    assert set(tried.solver.native.last_tight()[marked]) == {5}
     for row in heights:  # one of the highest is marked, and what is marked is highest somewhere
         assert row[marked].max() == pytest.approx(row.max())
     for cut in marked:
@@ -168,7 +168,7 @@ def test_the_first_unit_that_fails_is_named_on_any_threads():
         tried = Tried(program, noise, cuts_for(0, 3), threads)
         with pytest.raises(SolveFailure) as caught:
             tried.solver.step(states, rows, none, none, table=np.ascontiguousarray(table))
-        assert caught.value.unit == int(np.argmax(rows == 2))
+        assert caught.value.task == int(np.argmax(rows == 2))
         assert caught.value.row == 2
         assert caught.value.status == "infeasible"
 
@@ -192,7 +192,7 @@ HARD_CUTS = np.array([[5.0 * k, -1.0 * k] for k in range(1, 40)])  # on the firs
 
 def solve_hard(seed, order, threads=1):
     """Objectives and ends of the realisations, in their order, and how many attempts more it took."""
-    solver = StageSolver(Workers(threads), *hard(seed), States(1, {}, {0: 0}), dense=False)
+    solver = StageSolver(ThreadPool(threads), *hard(seed), States(1, {}, {0: 0}), dense=False)
     solver.native.add_block(padded(HARD_CUTS))
     solver.native.extend_cuts(np.zeros(len(HARD_CUTS), np.int32))
     solver.native.resize_slots(len(order))
@@ -200,7 +200,7 @@ def solve_hard(seed, order, threads=1):
     found = solver.step(np.zeros((len(rows), 1)), rows, np.full(len(rows), -1, np.int32), rows)
     back = np.argsort(rows)
     ends = [solver.native.get_slot(row).tobytes() for row in range(len(rows))]
-    return found.objectives[back], found.outgoing[back], ends, solver.native.take_statistics()["retries"]
+    return found.objectives[back], found.outgoing[back], ends, solver.native.take_statistics().retries
 
 
 @pytest.mark.parametrize("seed", HARD)

@@ -24,7 +24,7 @@ from cobre.sddp import (
     train,
 )
 from cobre.sddp import _backward as backward
-from cobre.sddp import _sharing as sharing
+from cobre.sddp import _exchange as exchange
 from cobre.sddp._engine import Engine
 from cobre.sddp._guards import _pooled
 from cobre.sddp.events import to_dict
@@ -41,10 +41,12 @@ def wrong_values(iteration, *, unit=0, also_second=False, factor=FACTOR):
     """In an iteration, what one trial state of several is worth comes out too high."""
     right, now = StageSolver.trial, []
 
-    def trial(self, states, firsts, starts, *, iteration=-1, careful=False):
-        values, slopes = right(self, states, firsts, starts, iteration=iteration, careful=careful)
-        now[:] = [iteration] if not careful else now
-        if now == [when] and len(states) > 1 and (also_second or not careful):
+    def trial(self, states, firsts, starts, *, iteration=-1, second_opinion=False):
+        values, slopes = right(
+            self, states, firsts, starts, iteration=iteration, second_opinion=second_opinion
+        )
+        now[:] = [iteration] if not second_opinion else now
+        if now == [when] and len(states) > 1 and (also_second or not second_opinion):
             values[unit] *= factor
         return values, slopes
 
@@ -56,7 +58,7 @@ def wrong_values(iteration, *, unit=0, also_second=False, factor=FACTOR):
 @contextmanager
 def wrong_cut(iteration, *, first_of=0):
     """In an iteration, an intercept is changed between making a cut and adding it, on whichever rank."""
-    right = backward.BackwardPass._made
+    right = backward.BackwardPass._batch
 
     def made(self, node, step, units):
         result = right(self, node, step, units)
@@ -64,14 +66,14 @@ def wrong_cut(iteration, *, first_of=0):
             result.cuts[0, 0, 0] += 0.12 * abs(result.totals[0])
         return result
 
-    with patch.object(backward.BackwardPass, "_made", made):
+    with patch.object(backward.BackwardPass, "_batch", made):
         yield
 
 
 @contextmanager
 def wrong_bound(iteration):
     """The bound of one iteration is too high, and consistently so."""
-    right = backward.BackwardPass._made
+    right = backward.BackwardPass._batch
 
     def made(self, node, step, units):
         result = right(self, node, step, units)
@@ -81,7 +83,7 @@ def wrong_bound(iteration):
             result = replace(result, totals=result.totals + more, values=result.values + more)
         return result
 
-    with patch.object(backward.BackwardPass, "_made", made):
+    with patch.object(backward.BackwardPass, "_batch", made):
         yield
 
 
@@ -202,13 +204,13 @@ def test_a_bound_that_falls_ends_the_run_and_what_was_finished_is_saved(how, tmp
 
 
 def test_a_bound_beyond_what_trajectories_cost_is_told_once():
-    right = sharing.Sharing.paths
+    right = exchange.PathExchange.gather
 
     def cheaper(self, paths):
         trials, costs = right(self, paths)
         return trials, 0.5 * costs
 
-    with patch.object(sharing.Sharing, "paths", cheaper):
+    with patch.object(exchange.PathExchange, "gather", cheaper):
         _, tripped = run(PROBLEMS["min"], 60)
     assert [(event.kind, event.node) for event in tripped] == [("bound_above", "root")]
     assert tripped[0].iteration == -(-300 // TRAINING["trajectories"])  # as soon as there are enough

@@ -9,7 +9,7 @@ import pytest
 
 from cobre.errors import PolicyFileError
 from cobre.lp import LinearProgram
-from cobre.sddp import EAVaR, Level1, MultistageProblem, Node, Policy, simulate, train
+from cobre.sddp import EAVaR, Level1, MultistageProblem, Node, Policy, _archive, simulate, train
 from tests.sddp.bits import file_bytes
 from tests.sddp.bodies import chain, circle, markov
 
@@ -205,6 +205,47 @@ def test_a_whole_file_that_lacks_something_is_refused(trained, field, tmp_path):
     rewritten(path, lambda header: header.pop(field))
     with pytest.raises(PolicyFileError, match="not a policy that this version can read"):
         Policy.load(path)
+
+
+def _unknown_status(anchors):
+    anchors[-1] = 4
+
+
+def _one_basic_too_many(anchors):
+    anchors[np.flatnonzero(anchors[1:] != 1)[-1] + 1] = 1
+
+
+def _far_cut(anchors):
+    anchors[0] = 10**6
+
+
+#: Arrays of a file, and damage that its checksums would not show if it was there when the file was written.
+DAMAGE = {
+    "a status that does not exist": ("anchors", _unknown_status),
+    "as many basic variables as rows": ("anchors", _one_basic_too_many),
+    "fewer cuts than it says": ("anchors", _far_cut),
+    "a cut is of a family that exists": ("families", lambda families: np.add(families, 7, out=families)),
+    "a cut exists": ("active", lambda active: np.add(active, 10**6, out=active)),
+}
+
+
+@pytest.mark.parametrize("reason", DAMAGE)
+@pytest.mark.parametrize("kind", ["policy", "checkpoint"])
+def test_damaged_numbers_do_not_reach_the_solver(reason, kind, tmp_path):
+    problem, path = chain(4), tmp_path / "policy"
+    result = train(problem, 3, trajectories=4, seed=2, checkpoint=path)
+    if kind == "policy":
+        result.policy.save(path)
+    header, arrays = _archive.read(path)
+    name, damage = DAMAGE[reason]
+    damage(arrays[name])
+    _archive.write(path, header, arrays)
+    use = {
+        "policy": lambda: simulate(problem, Policy.load(path), 5),
+        "checkpoint": lambda: train(problem, 5, trajectories=4, seed=2, resume=path),
+    }
+    with pytest.raises(PolicyFileError, match=f"damaged .*{reason}.* use an earlier copy"):
+        use[kind]()
 
 
 def test_a_policy_of_another_solver_says_so(trained, tmp_path):

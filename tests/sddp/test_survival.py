@@ -39,7 +39,7 @@ from cobre.sddp import (
     simulate,
     train,
 )
-from cobre.sddp._pool import CutPool
+from cobre.sddp._cuts import CutPool
 from tests.mpi_launch import ROOT
 from tests.processes import eventually, output_of
 from tests.sddp.bits import Bits, first_difference

@@ -17,7 +17,7 @@ struct Cut {
   int family;
 };
 
-/// How many numbers a cut takes: intercept, slopes, and zeros up to a whole number of vectors.
+/// Numbers per cut: intercept, slopes, and zeros up to a whole number of vectors.
 constexpr std::size_t cut_width(int states) {
   constexpr std::size_t lanes = 8;
   return (static_cast<std::size_t>(states) + lanes) / lanes * lanes;
@@ -29,7 +29,7 @@ class Cuts {
 
   /// Memory for further cuts, each `cut_width` numbers; must outlive this.
   void add_block(const double* numbers, std::size_t capacity) { blocks_.push_back({numbers, capacity}); }
-  /// The first so many are there to be used. They are all active, and of the families given.
+  /// Make further cuts of that memory usable, one per family given; they become active.
   void extend(std::span<const std::int32_t> families);
   /// Look only at these from now on, in ascending order.
   void activate(std::vector<std::int32_t> active) { active_ = std::move(active); }

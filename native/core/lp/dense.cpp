@@ -36,33 +36,35 @@ void DenseSolver::load() {
     }
   }
   reserve_rows(rows_);
-  forget();
+  clear();
 }
 
-/// Room for so many rows in all that is as long as the basis.
+/// Reserve space for this many rows in everything that is as long as the basis.
 void DenseSolver::reserve_rows(std::size_t rows) {
   inverse_.reserve(rows);
   work_.assign(inverse_.stride(), 0.0);
   alpha_column_.resize(inverse_.stride());
 }
 
-void DenseSolver::forget() {
+void DenseSolver::clear() {
   has_inverse_ = has_duals_ = has_basis_ = false;
-  where_.clear();
-  asked_ = 0;
+  status_.clear();
+  highs_answers_ = 0;
 }
 
 void DenseSolver::start_from(const Basis& basis) {
   if (basis.columns.empty()) return;
   if (basis.columns.size() != columns_ || basis.rows.size() != rows_) {
-    throw std::runtime_error("a basis of another programme");
+    throw std::runtime_error("the basis belongs to another programme");
   }
-  where_.resize(variables());
+  status_.resize(variables());
+  // A basis of HiGHS can have a status of its own, for variables that are nonbasic without saying where.
   const auto known = [](std::uint8_t code) {
-    return code <= static_cast<std::uint8_t>(Where::zero) ? static_cast<Where>(code) : Where::lower;
+    return code <= static_cast<std::uint8_t>(BasisStatus::zero) ? static_cast<BasisStatus>(code)
+                                                                : BasisStatus::lower;
   };
-  for (std::size_t j = 0; j < columns_; ++j) where_[j] = known(basis.columns[j]);
-  for (std::size_t i = 0; i < rows_; ++i) where_[columns_ + i] = known(basis.rows[i]);
+  for (std::size_t j = 0; j < columns_; ++j) status_[j] = known(basis.columns[j]);
+  for (std::size_t i = 0; i < rows_; ++i) status_[columns_ + i] = known(basis.rows[i]);
   has_inverse_ = has_duals_ = false;
 }
 
@@ -105,9 +107,9 @@ void DenseSolver::add_rows(std::span<const double> lower, std::span<const int> s
     lower_.push_back(lower[i]);
     upper_.push_back(infinity);
     cost_.push_back(0.0);
-    if (!where_.empty()) where_.push_back(Where::basic);  // the row's own variable
+    if (!status_.empty()) status_.push_back(BasisStatus::basic);  // the row's own variable
     if (!has_inverse_) continue;
-    // Then the inverse grows by a row, and nothing else changes.
+    // The row's own variable is basic, so the inverse grows by a row and nothing else in it changes.
     head_.push_back(columns_ + row);
     weight_.push_back(1.0);
     x_.push_back(0.0);
@@ -136,22 +138,22 @@ void DenseSolver::drop_rows_from(int first) {
   lower_.resize(variables());
   upper_.resize(variables());
   cost_.resize(variables());
-  forget();
+  clear();
 }
 
-/// All rows' own variables are basic, and columns at the bound that their cost asks for.
-void DenseSolver::begin_from_rows() {
-  where_.assign(variables(), Where::basic);
+/// The slack basis: all rows' own variables are basic, and columns at the bound that their cost asks for.
+void DenseSolver::start_from_slack_basis() {
+  status_.assign(variables(), BasisStatus::basic);
   for (std::size_t j = 0; j < columns_; ++j) {
     const bool up = std::isfinite(upper_[j]) && (cost_[j] < 0 || !std::isfinite(lower_[j]));
-    where_[j] = up ? Where::upper : std::isfinite(lower_[j]) ? Where::lower : Where::zero;
+    status_[j] = up ? BasisStatus::upper : std::isfinite(lower_[j]) ? BasisStatus::lower : BasisStatus::zero;
   }
 }
 
 Status DenseSolver::solve() {
-  iterations_ = asked_ = 0;
-  needed_more_ = has_basis_ = false;
-  if (where_.empty()) begin_from_rows();
+  iterations_ = highs_answers_ = 0;
+  used_fallback_ = has_basis_ = false;
+  if (status_.empty()) start_from_slack_basis();
   x_.resize(variables());
   bool ready = has_inverse_ || invert();
   if (ready) {
@@ -159,20 +161,20 @@ Status DenseSolver::solve() {
     ready = place_nonbasic();
   }
   if (ready) compute_primal();
-  if (!ready || !iterate()) return ask_highs();
+  if (!ready || !iterate()) return solve_by_highs();
   objective_ = 0;
   for (std::size_t j = 0; j < columns_; ++j) objective_ += cost_[j] * x_[j];
   has_basis_ = true;
   return Status::optimal;
 }
 
-Status DenseSolver::solve_otherwise() {
+Status DenseSolver::solve_by_fallback() {
   iterations_ = 0;
-  return ask_highs();
+  return solve_by_highs();
 }
 
-/// The programme as it is now, to the general solver, from scratch; then on from its basis.
-Status DenseSolver::ask_highs() {
+/// Solve the programme as it is now by HiGHS from scratch; later solves go on from its basis.
+Status DenseSolver::solve_by_highs() {
   Program now;
   now.columns = static_cast<int>(columns_);
   now.rows = static_cast<int>(rows_);
@@ -192,13 +194,13 @@ Status DenseSolver::ask_highs() {
   }
   HighsSolver highs(now);
   Status status = highs.solve();
-  const int refused = asked_;  // of its answers so far
-  for (int i = 0; i < refused && status == Status::optimal; ++i) status = highs.solve_otherwise();
+  const int refused = highs_answers_;
+  for (int i = 0; i < refused && status == Status::optimal; ++i) status = highs.solve_by_fallback();
   iterations_ += highs.iterations();
-  needed_more_ = highs.needed_more();
-  words_ = highs.words();
-  forget();
-  asked_ = refused + 1;
+  used_fallback_ = highs.used_fallback();
+  message_ = highs.message();
+  clear();
+  highs_answers_ = refused + 1;
   if (status != Status::optimal) return status;
   x_.assign(highs.values().begin(), highs.values().end());
   d_.assign(highs.reduced_costs().begin(), highs.reduced_costs().end());
@@ -207,7 +209,7 @@ Status DenseSolver::ask_highs() {
   d_.resize(variables());
   objective_ = highs.objective();
   const Basis found = highs.basis();
-  if (!needed_more_ && !found.columns.empty()) {
+  if (!used_fallback_ && !found.columns.empty()) {
     start_from(found);
     has_basis_ = true;
   }
@@ -217,9 +219,9 @@ Status DenseSolver::ask_highs() {
 Basis DenseSolver::basis() const {
   if (!has_basis_) return {};
   Basis basis;
-  for (std::size_t j = 0; j < columns_; ++j) basis.columns.push_back(static_cast<std::uint8_t>(where_[j]));
+  for (std::size_t j = 0; j < columns_; ++j) basis.columns.push_back(static_cast<std::uint8_t>(status_[j]));
   for (std::size_t i = 0; i < rows_; ++i) {
-    basis.rows.push_back(static_cast<std::uint8_t>(where_[columns_ + i]));
+    basis.rows.push_back(static_cast<std::uint8_t>(status_[columns_ + i]));
   }
   return basis;
 }

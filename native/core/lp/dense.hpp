@@ -1,12 +1,12 @@
 // A dual simplex method for small programmes, which keeps the whole inverse of the basis.
 //
-// A stage of a multistage problem is solved again and again with other bounds, from a basis that is dual
-// feasible. General solvers spend most of such a solve on what they do once per call; with some hundred rows
-// an explicit inverse is small enough to stay in the cache, and a pivot takes a few microseconds.
+// A stage of a multistage problem is solved again and again with other bounds, from a dual feasible basis.
+// General solvers spend most of such a solve on what they do once per call; with some hundred rows an
+// explicit inverse is small enough to stay in the cache, and a pivot takes a few microseconds.
 //
 // The method is the textbook's (Koberstein 2005, chapters 3 and 6): bounded variables, Devex weights in the
 // dual, a long-step ratio test. Rows are variables too: (A, -I)(x, r) = 0, and the right-hand side is always
-// zero. Where it does not come to a proven optimum, HiGHS has the last word.
+// zero. Where it does not reach a proven optimum, HiGHS solves.
 #pragma once
 
 #include "core/lp/inverse.hpp"
@@ -16,13 +16,13 @@ namespace cobre::lp {
 
 class DenseSolver final : public Solver {
  public:
-  /// Beyond so many rows an update of the inverse costs more than HiGHS's sparse factors.
-  static constexpr int most_rows = 200;
+  /// With more rows, updating the inverse costs more than HiGHS's sparse factors.
+  static constexpr int max_rows = 200;
 
   explicit DenseSolver(const Program& program);
 
   void load() override;
-  void forget() override;
+  void clear() override;
   void start_from(const Basis& basis) override;
   void set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) override;
   void set_column_bounds(std::span<const int> columns, const double* lower, const double* upper) override;
@@ -33,9 +33,9 @@ class DenseSolver final : public Solver {
   void drop_rows_from(int first) override;
 
   Status solve() override;
-  Status solve_otherwise() override;
-  [[nodiscard]] bool needed_more() const override { return needed_more_; }
-  [[nodiscard]] bool must_load() const override { return false; }
+  Status solve_by_fallback() override;
+  [[nodiscard]] bool used_fallback() const override { return used_fallback_; }
+  [[nodiscard]] bool must_reload() const override { return false; }
 
   [[nodiscard]] std::span<const double> values() const override { return {x_.data(), columns_}; }
   [[nodiscard]] std::span<const double> reduced_costs() const override { return {d_.data(), columns_}; }
@@ -43,15 +43,15 @@ class DenseSolver final : public Solver {
   [[nodiscard]] double objective() const override { return objective_; }
   [[nodiscard]] Basis basis() const override;
   [[nodiscard]] int iterations() const override { return iterations_; }
-  [[nodiscard]] std::string words() const override { return words_; }
+  [[nodiscard]] std::string message() const override { return message_; }
 
  private:
-  using Where = Place_in_basis;
   struct Entry {
     int column;
     double value;
   };
-  /// A variable that may become basic: how large its pivot is, and when its reduced cost reaches zero.
+  /// A variable that may enter the basis: the size of its pivot, and the step at which its reduced cost is
+  /// zero.
   struct Candidate {
     std::size_t variable;
     double size, ratio, latest;
@@ -61,7 +61,7 @@ class DenseSolver final : public Solver {
   [[nodiscard]] bool fixed(std::size_t j) const { return lower_[j] == upper_[j]; }
 
   void reserve_rows(std::size_t rows);
-  void begin_from_rows();
+  void start_from_slack_basis();
   [[nodiscard]] bool invert();
   [[nodiscard]] bool place_nonbasic();
   void compute_primal();
@@ -73,17 +73,17 @@ class DenseSolver final : public Solver {
   [[nodiscard]] int entering(double infeasibility);
   void flip();
   void column_of_inverse(std::size_t j, std::vector<double>& out) const;
-  [[nodiscard]] double rightful(std::size_t j) const;
+  [[nodiscard]] double feasible_cost(std::size_t j) const;
   void pivot(std::size_t r, std::size_t q, double target);
-  [[nodiscard]] bool begin_afresh();
+  [[nodiscard]] bool refactor();
   [[nodiscard]] bool iterate();
-  Status ask_highs();
+  Status solve_by_highs();
 
   const Program& program_;
   std::size_t columns_ = 0, rows_ = 0;
   // By variable: columns, then rows.
   std::vector<double> lower_, upper_, cost_, x_, d_;
-  std::vector<Where> where_;
+  std::vector<BasisStatus> status_;
   std::vector<std::vector<Entry>> by_row_;     // of A
   std::vector<std::vector<Entry>> by_column_;  // of A; `column` is the row
   std::vector<std::size_t> head_;              // which variable is basic in each row
@@ -95,10 +95,10 @@ class DenseSolver final : public Solver {
   std::vector<std::size_t> flips_;
   bool has_inverse_ = false, has_duals_ = false;
   int updates_ = 0, iterations_ = 0;
-  int asked_ = 0;  // how often HiGHS was, for one answer
+  int highs_answers_ = 0;  // answers of HiGHS to the current programme; each but the last failed its proof
   double objective_ = 0;
-  bool needed_more_ = false, has_basis_ = false;
-  std::string words_;
+  bool used_fallback_ = false, has_basis_ = false;
+  std::string message_;
 };
 
 }  // namespace cobre::lp

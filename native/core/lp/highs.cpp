@@ -10,33 +10,33 @@ namespace cobre::lp {
 
 namespace {
 
-/// Between 1e-10, the least that HiGHS takes, and its usual 1e-7. The programme is scaled before it comes
-/// here.
+/// Tighter than HiGHS's default of 1e-7, as errors of a stage add up along the horizon and cuts rest on them;
+/// its minimum of 1e-10 fails on badly conditioned bases. The programme comes here scaled.
 constexpr double tolerance = 1e-9;
 
 void require(HighsStatus status, const char* what) {
   if (status == HighsStatus::kError) throw std::runtime_error(std::string("HiGHS refuses ") + what);
 }
 
-void set_usual_options(Highs& highs) {
+void set_default_options(Highs& highs) {
   highs.setOptionValue("output_flag", false);
-  highs.setOptionValue("threads", 1);
+  highs.setOptionValue("threads", 1);  // parallelism is over tasks, and must not change a solution's path
   highs.setOptionValue("parallel", "off");
-  highs.setOptionValue("presolve", "off");
+  highs.setOptionValue("presolve", "off");  // with a warm-start basis a few pivots take less time
   highs.setOptionValue("solver", "simplex");
-  highs.setOptionValue("simplex_scale_strategy", 0);
-  highs.setOptionValue("simplex_dual_edge_weight_strategy",
-                       1);  // Devex: no weights to compute for a set basis
-  highs.setOptionValue("dual_simplex_cost_perturbation_multiplier", 0.0);
+  highs.setOptionValue("simplex_scale_strategy", 0);  // scaled before, by factors that do not depend on cuts
+  // Devex: steepest edge would compute weights anew for each basis that is set.
+  highs.setOptionValue("simplex_dual_edge_weight_strategy", 1);
+  highs.setOptionValue("dual_simplex_cost_perturbation_multiplier", 0.0);  // random
   highs.setOptionValue("small_matrix_value", 1e-12);
   highs.setOptionValue("primal_feasibility_tolerance", tolerance);
   highs.setOptionValue("dual_feasibility_tolerance", tolerance);
 }
 
-/// What to try when the usual way fails, each on top of the ones before.
-constexpr int other_means = 4;
-void set_other_means(Highs& highs, int means) {
-  switch (means) {
+/// Options to try in turn when the default ones fail, each in addition to those before.
+constexpr int fallbacks = 4;
+void set_fallback_options(Highs& highs, int fallback) {
+  switch (fallback) {
     case 0:  // a clean basis
       break;
     case 1:
@@ -57,7 +57,7 @@ void set_other_means(Highs& highs, int means) {
 }  // namespace
 
 HighsSolver::HighsSolver(const Program& program) : program_(program), highs_(std::make_unique<Highs>()) {
-  set_usual_options(*highs_);
+  set_default_options(*highs_);
   load();
 }
 
@@ -79,18 +79,18 @@ void HighsSolver::load() {
   lp.a_matrix_.index_ = program_.indices;
   lp.a_matrix_.value_ = program_.values;
   require(highs_->passModel(std::move(lp)), "the programme");
-  spoiled_ = false;
+  reload_needed_ = false;
 }
 
-void HighsSolver::forget() {
+void HighsSolver::clear() {
   highs_->clearSolver();
-  tried_ = 0;
+  fallbacks_tried_ = 0;
 }
 
 void HighsSolver::start_from(const Basis& basis) {
   if (basis.columns.empty()) return;
   HighsBasis given;
-  given.alien = false;  // it came from HiGHS: no need to find out whether it is one
+  given.alien = false;  // a complete basis, checked when it was stored: HiGHS need not repair it first
   given.valid = true;
   given.useful = true;
   given.col_status.resize(basis.columns.size());
@@ -151,35 +151,36 @@ Status HighsSolver::run() {
     case HighsModelStatus::kUnbounded:
       return Status::unbounded;
     default:
-      words_ = highs_->modelStatusToString(highs_->getModelStatus());
+      message_ = highs_->modelStatusToString(highs_->getModelStatus());
       return Status::failed;
   }
 }
 
 Status HighsSolver::solve() {
-  iterations_ = tried_ = 0;
+  iterations_ = fallbacks_tried_ = 0;
   const Status status = run();
-  return status == Status::optimal ? status : try_others(status);
+  return status == Status::optimal ? status : try_fallbacks(status);
 }
 
-Status HighsSolver::solve_otherwise() {
+Status HighsSolver::solve_by_fallback() {
   iterations_ = 0;
-  words_ = "inaccurate";
-  return try_others(Status::inaccurate);
+  message_ = "inaccurate";
+  return try_fallbacks(Status::inaccurate);
 }
 
-Status HighsSolver::try_others(Status verdict) {
-  spoiled_ = true;
-  while (tried_ < other_means && verdict != Status::optimal) {
-    for (int means = 0; means <= tried_; ++means) set_other_means(*highs_, means);
-    ++tried_;
+Status HighsSolver::try_fallbacks(Status verdict) {
+  reload_needed_ = true;
+  while (fallbacks_tried_ < fallbacks && verdict != Status::optimal) {
+    for (int fallback = 0; fallback <= fallbacks_tried_; ++fallback) set_fallback_options(*highs_, fallback);
+    ++fallbacks_tried_;
     highs_->clearSolver();
     const Status status = run();
+    // A verdict of a method that came to an end tells users more than that one failed.
     const bool says_more =
         verdict == Status::failed || (verdict == Status::inaccurate && status != Status::failed);
     if (status == Status::optimal || says_more) verdict = status;
   }
-  set_usual_options(*highs_);
+  set_default_options(*highs_);
   return verdict;
 }
 

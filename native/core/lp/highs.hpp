@@ -1,6 +1,6 @@
 // HiGHS as a solver.
 //
-// The same bits in any instance need scaling and cost perturbation off, one thread per instance, and `forget`
+// Equal bits in every instance need scaling and cost perturbation off, one thread per instance, and `clear`
 // before a basis is set, because HiGHS draws random numbers from a generator that only this re-seeds.
 #pragma once
 
@@ -18,7 +18,7 @@ class HighsSolver final : public Solver {
   ~HighsSolver() override;
 
   void load() override;
-  void forget() override;
+  void clear() override;
   void start_from(const Basis& basis) override;
   void set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) override;
   void set_column_bounds(std::span<const int> columns, const double* lower, const double* upper) override;
@@ -28,11 +28,11 @@ class HighsSolver final : public Solver {
                 std::span<const double> values) override;
   void drop_rows_from(int first) override;
 
-  /// By other means if the usual ones fail: a clean basis, scaling, presolve, an interior point.
+  /// Falls back, if the default options fail, to a clean basis, then scaling, presolve, an interior point.
   Status solve() override;
-  Status solve_otherwise() override;
-  [[nodiscard]] bool needed_more() const override { return spoiled_; }
-  [[nodiscard]] bool must_load() const override { return spoiled_; }  // scaling and presolve leave traces
+  Status solve_by_fallback() override;
+  [[nodiscard]] bool used_fallback() const override { return reload_needed_; }
+  [[nodiscard]] bool must_reload() const override { return reload_needed_; }
 
   [[nodiscard]] std::span<const double> values() const override;
   [[nodiscard]] std::span<const double> reduced_costs() const override;
@@ -40,18 +40,18 @@ class HighsSolver final : public Solver {
   [[nodiscard]] double objective() const override;
   [[nodiscard]] Basis basis() const override;
   [[nodiscard]] int iterations() const override { return iterations_; }
-  [[nodiscard]] std::string words() const override { return words_; }
+  [[nodiscard]] std::string message() const override { return message_; }
 
  private:
   Status run();
-  Status try_others(Status verdict);
+  Status try_fallbacks(Status verdict);
 
   const Program& program_;
   std::unique_ptr<Highs> highs_;
   int iterations_ = 0;  // of the last solve
-  int tried_ = 0;       // of the other means
-  bool spoiled_ = false;
-  std::string words_;
+  int fallbacks_tried_ = 0;
+  bool reload_needed_ = false;  // scaling and presolve leave traces in the programme
+  std::string message_;
 };
 
 /// The version of the library that solves, and of the headers that this was compiled with.

@@ -10,9 +10,9 @@ namespace cobre::lp {
 /// By rows, which are padded with zeros, so that vectors as long as `stride` can be used with them.
 class Inverse {
  public:
-  /// Room for so many rows; what is there stays.
+  /// Reserve space for this many rows; the content stays.
   void reserve(std::size_t rows);
-  /// That of the basis of all rows' own variables, whose columns are those of -I.
+  /// The inverse of the slack basis, whose columns are those of -I.
   void reset(std::size_t rows);
 
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }

@@ -10,24 +10,25 @@ namespace cobre::lp {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double primal_tolerance = 1e-9, dual_tolerance = 1e-9;
-/// By how much reduced costs may go beyond zero for the sake of a larger pivot.
+constexpr double primal_tolerance = 1e-9, dual_tolerance = 1e-9;  // as for HiGHS, see highs.cpp
+/// Reduced costs may pass zero by this much in exchange for a larger pivot: far below `dual_tolerance`, so
+/// that the basis stays dual feasible.
 constexpr double harris_tolerance = 1e-10;
-/// A pivot smaller than this is not made.
+/// Smaller pivots would amplify rounding errors of the inverse beyond the other tolerances.
 constexpr double pivot_tolerance = 1e-7;
-/// Errors of the inverse grow with each update; a new one costs about as much as fifty.
+/// Errors of the inverse grow with each update; inverting anew costs about as much as fifty updates.
 constexpr int updates_before_inverting = 100;
 
 }  // namespace
 
-/// The inverse of the basis that `where_` tells, by elimination: first those rows whose own variable is
+/// The inverse of the basis in `status_`, by elimination: first those rows whose own variable is
 /// basic, which need none, then columns in their order, each in the row where it is largest.
 bool DenseSolver::invert() {
   std::vector<std::size_t> structural;
   head_.assign(rows_, variables());
   std::size_t basics = 0;
   for (std::size_t j = 0; j < variables(); ++j) {
-    if (where_[j] != Where::basic) continue;
+    if (status_[j] != BasisStatus::basic) continue;
     ++basics;
     if (j < columns_) {
       structural.push_back(j);
@@ -74,16 +75,16 @@ void DenseSolver::column_of_inverse(std::size_t j, std::vector<double>& out) con
 bool DenseSolver::place_nonbasic() {
   movable_.clear();
   for (std::size_t j = 0; j < variables(); ++j) {
-    if (where_[j] == Where::basic) continue;
+    if (status_[j] == BasisStatus::basic) continue;
     const bool low = std::isfinite(lower_[j]), high = std::isfinite(upper_[j]);
     if (low && high) {
-      if (where_[j] == Where::zero) where_[j] = Where::lower;
-      if (d_[j] < -dual_tolerance) where_[j] = Where::upper;
-      if (d_[j] > dual_tolerance) where_[j] = Where::lower;
+      if (status_[j] == BasisStatus::zero) status_[j] = BasisStatus::lower;
+      if (d_[j] < -dual_tolerance) status_[j] = BasisStatus::upper;
+      if (d_[j] > dual_tolerance) status_[j] = BasisStatus::lower;
     } else {
-      where_[j] = low ? Where::lower : high ? Where::upper : Where::zero;
+      status_[j] = low ? BasisStatus::lower : high ? BasisStatus::upper : BasisStatus::zero;
     }
-    x_[j] = where_[j] == Where::lower ? lower_[j] : where_[j] == Where::upper ? upper_[j] : 0.0;
+    x_[j] = status_[j] == BasisStatus::lower ? lower_[j] : status_[j] == BasisStatus::upper ? upper_[j] : 0.0;
     if (!fixed(j)) movable_.push_back(j);
   }
   return dual_feasible();
@@ -91,9 +92,9 @@ bool DenseSolver::place_nonbasic() {
 
 bool DenseSolver::dual_feasible() const {
   for (std::size_t j = 0; j < variables(); ++j) {
-    if (where_[j] == Where::basic || fixed(j)) continue;
-    if (d_[j] < -dual_tolerance && where_[j] != Where::upper) return false;
-    if (d_[j] > dual_tolerance && where_[j] != Where::lower) return false;
+    if (status_[j] == BasisStatus::basic || fixed(j)) continue;
+    if (d_[j] < -dual_tolerance && status_[j] != BasisStatus::upper) return false;
+    if (d_[j] > dual_tolerance && status_[j] != BasisStatus::lower) return false;
   }
   return true;
 }
@@ -101,12 +102,12 @@ bool DenseSolver::dual_feasible() const {
 void DenseSolver::compute_primal() {
   std::fill(work_.begin(), work_.end(), 0.0);
   for (std::size_t j = 0; j < columns_; ++j) {
-    if (where_[j] == Where::basic || x_[j] == 0) continue;
+    if (status_[j] == BasisStatus::basic || x_[j] == 0) continue;
     for (const Entry& entry : by_column_[j])
       work_[static_cast<std::size_t>(entry.column)] += entry.value * x_[j];
   }
   for (std::size_t i = 0; i < rows_; ++i) {
-    if (where_[columns_ + i] != Where::basic) work_[i] -= x_[columns_ + i];
+    if (status_[columns_ + i] != BasisStatus::basic) work_[i] -= x_[columns_ + i];
   }
   for (std::size_t r = 0; r < rows_; ++r) x_[head_[r]] = -inverse_.times(r, work_);
 }
@@ -118,17 +119,17 @@ void DenseSolver::compute_dual() {
   }
   y_.assign(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(rows_));
   for (std::size_t i = 0; i < rows_; ++i) {
-    if (where_[columns_ + i] == Where::basic) y_[i] = 0.0;  // but for rounding it is
+    if (status_[columns_ + i] == BasisStatus::basic) y_[i] = 0.0;  // exactly: rounding may have left more
   }
   d_.resize(variables());
   for (std::size_t j = 0; j < columns_; ++j) {
     double reduced = cost_[j];
     for (const Entry& entry : by_column_[j])
       reduced -= y_[static_cast<std::size_t>(entry.column)] * entry.value;
-    d_[j] = where_[j] == Where::basic ? 0.0 : reduced;
+    d_[j] = status_[j] == BasisStatus::basic ? 0.0 : reduced;
   }
   for (std::size_t i = 0; i < rows_; ++i)
-    d_[columns_ + i] = where_[columns_ + i] == Where::basic ? 0.0 : y_[i];
+    d_[columns_ + i] = status_[columns_ + i] == BasisStatus::basic ? 0.0 : y_[i];
   has_duals_ = true;
 }
 
@@ -182,11 +183,11 @@ int DenseSolver::entering(double infeasibility) {
   const double sign = infeasibility < 0 ? -1.0 : 1.0;
   for (const std::size_t j : movable_) {
     const double alpha = sign * alpha_row_[j], size = std::fabs(alpha);
-    if (size <= pivot_tolerance || (where_[j] == Where::lower && alpha < 0) ||
-        (where_[j] == Where::upper && alpha > 0)) {
+    if (size <= pivot_tolerance || (status_[j] == BasisStatus::lower && alpha < 0) ||
+        (status_[j] == BasisStatus::upper && alpha > 0)) {
       continue;
     }
-    const double reduced = rightful(j);
+    const double reduced = feasible_cost(j);
     candidates_.push_back({j, size, reduced / size, (reduced + harris_tolerance) / size});
   }
   double slope = std::fabs(infeasibility);
@@ -214,23 +215,24 @@ int DenseSolver::entering(double infeasibility) {
 void DenseSolver::flip() {
   for (const std::size_t j : flips_) {
     const double before = x_[j];
-    where_[j] = where_[j] == Where::lower ? Where::upper : Where::lower;
-    x_[j] = where_[j] == Where::lower ? lower_[j] : upper_[j];
+    status_[j] = status_[j] == BasisStatus::lower ? BasisStatus::upper : BasisStatus::lower;
+    x_[j] = status_[j] == BasisStatus::lower ? lower_[j] : upper_[j];
     column_of_inverse(j, work_);
     for (std::size_t r = 0; r < rows_; ++r) x_[head_[r]] -= (x_[j] - before) * work_[r];
   }
 }
 
-/// The size of a reduced cost; 0 if rounding has taken it beyond.
-double DenseSolver::rightful(std::size_t j) const {
-  return where_[j] == Where::lower   ? std::max(0.0, d_[j])
-         : where_[j] == Where::upper ? std::max(0.0, -d_[j])
-                                     : 0.0;
+/// The size of a reduced cost; 0 where rounding has given it the wrong sign.
+double DenseSolver::feasible_cost(std::size_t j) const {
+  return status_[j] == BasisStatus::lower   ? std::max(0.0, d_[j])
+         : status_[j] == BasisStatus::upper ? std::max(0.0, -d_[j])
+                                            : 0.0;
 }
 
 void DenseSolver::pivot(std::size_t r, std::size_t q, double target) {
   const std::size_t out = head_[r];
-  const double step = (where_[q] == Where::upper ? -rightful(q) : rightful(q)) / alpha_row_[q];
+  const double step =
+      (status_[q] == BasisStatus::upper ? -feasible_cost(q) : feasible_cost(q)) / alpha_row_[q];
   for (std::size_t& j : movable_) {
     d_[j] -= step * alpha_row_[j];
     if (j == q) j = out;  // which takes its place, unless it is fixed and cannot come back
@@ -254,13 +256,13 @@ void DenseSolver::pivot(std::size_t r, std::size_t q, double target) {
 
   inverse_.exchange(r, alpha_column_);
   head_[r] = q;
-  where_[q] = Where::basic;
-  where_[out] = target == lower_[out] ? Where::lower : Where::upper;
+  status_[q] = BasisStatus::basic;
+  status_[out] = target == lower_[out] ? BasisStatus::lower : BasisStatus::upper;
   ++updates_;
 }
 
-/// All numbers anew from the basis.
-bool DenseSolver::begin_afresh() {
+/// Invert the basis and compute everything from it again.
+bool DenseSolver::refactor() {
   if (!invert()) return false;
   compute_dual();
   if (!place_nonbasic()) return false;
@@ -268,8 +270,9 @@ bool DenseSolver::begin_afresh() {
   return true;
 }
 
-/// Pivots until the basis is optimal. False if it does not come to that.
+/// Pivot until the basis is optimal; false if that fails.
 bool DenseSolver::iterate() {
+  // Far more than solves from a warm-start basis take: beyond that it cycles, or HiGHS is faster.
   const int most = 100 + 20 * static_cast<int>(rows_);
   bool fresh = updates_ == 0;
   for (int step = 0; step < most; ++step) {
@@ -277,7 +280,7 @@ bool DenseSolver::iterate() {
     if (r < 0) {
       compute_dual();
       if (accurate() && dual_feasible()) return true;
-      if (fresh || !begin_afresh()) return false;
+      if (fresh || !refactor()) return false;
       fresh = true;
       continue;
     }
@@ -289,9 +292,10 @@ bool DenseSolver::iterate() {
     if (q < 0) return false;
     const auto in = static_cast<std::size_t>(q);
     column_of_inverse(in, alpha_column_);
+    // The pivot computed in two ways: a difference shows how far the inverse is off.
     const double error = std::fabs(alpha_column_[row] - alpha_row_[in]);
     if (updates_ >= updates_before_inverting || error > 1e-7 * (1 + std::fabs(alpha_column_[row]))) {
-      if (updates_ == 0 || !begin_afresh()) return false;
+      if (updates_ == 0 || !refactor()) return false;
       continue;
     }
     flip();

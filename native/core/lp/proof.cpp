@@ -68,7 +68,7 @@ ProvedSolver::ProvedSolver(const Program& program, std::unique_ptr<Solver> solve
   }
 }
 
-/// Entries that have changed need not come back: whoever changes them sets them all before each solve.
+/// Entries that have changed are not restored: whoever changes them sets them all before each solve.
 void ProvedSolver::load() {
   solver_->load();
   copy_bounds_and_costs();

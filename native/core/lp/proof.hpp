@@ -1,8 +1,8 @@
-// Whether values and duals prove what a solver says of them.
+// Proofs that a solver's values and duals are what it says they are.
 //
 // Any duals bound a programme from below (weak duality), and a cut is such a bound: it is valid if the duals
 // are feasible and bound as much as it says. Values that are feasible and cost no more make it as high as it
-// can be. Both are looked up in a copy of the programme that the solver does not share.
+// can be. Both are checked against a copy of the programme that the solver does not share.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace cobre::lp {
 /// A solver, and beside it a copy of the programme that it was given.
 class ProvedSolver {
  public:
-  /// Relative errors beyond this are not believed. Solvers aim at 1e-9, some of their other means at 1e-7,
+  /// Answers with larger relative errors are refused. Solvers aim at 1e-9, some of their fallbacks at 1e-7,
   /// and have been seen to be off by 4e-6 in programmes with hundreds of rows.
   static constexpr double tolerance = 1e-5;
 
@@ -32,10 +32,10 @@ class ProvedSolver {
 
   /// Whether the duals of the last solve prove its objective: all that a cut rests on.
   [[nodiscard]] bool duals_prove();
-  /// Whether its values do: what is done, where it leads and what it costs.
+  /// Whether the values of the last solve are feasible and cost as much as it says.
   [[nodiscard]] bool values_prove() const;
 
-  /// All that changes nothing in the programme.
+  /// The solver itself, for calls that leave the programme as it is.
   Solver* operator->() { return solver_.get(); }
   const Solver* operator->() const { return solver_.get(); }
 

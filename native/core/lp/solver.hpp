@@ -1,6 +1,6 @@
-// One linear programme in a solver's memory: the one door to all of them.
+// The interface of linear programming solvers; an instance holds one programme.
 //
-// What is solved depends on nothing but the programme, the changes since `forget`, and the basis given to
+// A solution depends on nothing but the programme, the changes since `clear`, and the basis given to
 // `start_from`: the same calls give the same bits in any instance, on any thread.
 #pragma once
 
@@ -19,15 +19,15 @@ struct Program {
   std::vector<double> values;
 };
 
-/// Where a variable is when a basis is given; a row's variable is the row's value. The numbers are HiGHS's.
-enum class Place_in_basis : std::uint8_t { lower = 0, basic = 1, upper = 2, zero = 3 };
+/// The status of a variable in a basis; a row's variable is the row's value. The numbers are those of HiGHS.
+enum class BasisStatus : std::uint8_t { lower = 0, basic = 1, upper = 2, zero = 3 };
 
-/// Which columns and rows are basic, as `Place_in_basis`. Empty: from scratch.
+/// Which columns and rows are basic, as `BasisStatus`. Empty: from scratch.
 struct Basis {
   std::vector<std::uint8_t> columns, rows;
 };
 
-/// `inaccurate`: called optimal by all means, and believed of none.
+/// `inaccurate`: each method called its answer optimal, and no answer passed the proof.
 enum class Status : std::uint8_t { optimal, infeasible, unbounded, failed, inaccurate };
 
 class Solver {
@@ -37,13 +37,14 @@ class Solver {
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
-  /// The programme as it was given, without a past.
+  /// Load the programme as it was given, without bases, factors or changes.
   virtual void load() = 0;
-  /// No basis, no factors, nothing random that has begun.
-  virtual void forget() = 0;
+  /// Drop basis and factors, and restart random number generators: without that, the path to a solution, and
+  /// so its last bits, would depend on what this instance solved before.
+  virtual void clear() = 0;
   virtual void start_from(const Basis& basis) = 0;
 
-  /// Places must ascend in each of these.
+  /// Indices must ascend in each of these.
   virtual void set_row_bounds(std::span<const int> rows, const double* lower, const double* upper) = 0;
   virtual void set_column_bounds(std::span<const int> columns, const double* lower, const double* upper) = 0;
   virtual void set_costs(std::span<const int> columns, const double* costs) = 0;
@@ -54,13 +55,13 @@ class Solver {
   virtual void drop_rows_from(int first) = 0;
 
   virtual Status solve() = 0;
-  /// Once more by the next of other means, the first of them from scratch, because what the last one called
-  /// optimal is not. `inaccurate` when none is left. `solve` and `forget` begin with the first again.
-  virtual Status solve_otherwise() = 0;
-  /// Whether the last solve needed more than the usual way. If `must_load`, the programme must be loaded
-  /// again before anything else is solved.
-  [[nodiscard]] virtual bool needed_more() const = 0;
-  [[nodiscard]] virtual bool must_load() const = 0;
+  /// Solve again by the next fallback method, because the last answer failed its proof; `inaccurate` when no
+  /// method is left. The first fallback starts from scratch. `solve` and `clear` return to the first.
+  virtual Status solve_by_fallback() = 0;
+  /// Whether the last solve needed a fallback method. If `must_reload`, the programme must be loaded again
+  /// before anything else is solved.
+  [[nodiscard]] virtual bool used_fallback() const = 0;
+  [[nodiscard]] virtual bool must_reload() const = 0;
 
   [[nodiscard]] virtual std::span<const double> values() const = 0;
   [[nodiscard]] virtual std::span<const double> reduced_costs() const = 0;
@@ -69,7 +70,7 @@ class Solver {
   /// The basis at the end of the last solve; empty if there is none.
   [[nodiscard]] virtual Basis basis() const = 0;
   [[nodiscard]] virtual int iterations() const = 0;
-  [[nodiscard]] virtual std::string words() const = 0;
+  [[nodiscard]] virtual std::string message() const = 0;
 };
 
 }  // namespace cobre::lp

@@ -16,9 +16,10 @@ namespace cobre::lp {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// How far a cut may be above the value that follows, relative to that value.
+/// A cut that is above the value that follows by less than this, relative to that value, is not violated: as
+/// exact as the solvers are, so that rounding does not bring in cuts round after round.
 constexpr double cut_tolerance = 1e-9;
-/// How many violated cuts enter at once. More make the programme larger, fewer take more rounds.
+/// Violated cuts that enter at once. More make the programme larger, fewer take more rounds.
 constexpr std::size_t cuts_at_once = 10;
 
 std::int64_t now_ns() {
@@ -37,31 +38,31 @@ bool is_column_target(Target target) {
   return target == Target::fix || target == Target::column_lower || target == Target::column_upper;
 }
 
-/// Whose own inverse of the basis is small enough to be kept whole, and where a dual simplex always finds a
-/// dual feasible basis to begin with, because no cost and no coefficient changes.
-std::unique_ptr<Solver> make_solver(const Program& program, const Shape& shape) {
-  if (shape.make_solver) return shape.make_solver(program);
-  const bool steady = std::none_of(shape.places.begin(), shape.places.end(), [](const Place& place) {
+/// The dense solver is for programmes whose basis has a small inverse and stays dual feasible from one
+/// realisation to the next, because neither costs nor coefficients change.
+std::unique_ptr<Solver> make_solver(const Program& program, const StageSpec& spec) {
+  if (spec.make_solver) return spec.make_solver(program);
+  const bool steady = std::none_of(spec.places.begin(), spec.places.end(), [](const Place& place) {
     return place.target == Target::cost || place.target == Target::coefficient;
   });
-  if (shape.dense && steady && program.rows <= DenseSolver::most_rows)
+  if (spec.dense && steady && program.rows <= DenseSolver::max_rows)
     return std::make_unique<DenseSolver>(program);
   return std::make_unique<HighsSolver>(program);
 }
 
-/// Scaled like a row's or column's other bounds; infinity stays what it is.
+/// A bound in scaled units; infinity stays what it is.
 double scaled(double value, double factor) { return std::isinf(value) ? value : value * factor; }
 
 }  // namespace
 
-Stage::Stage(Program program, Shape shape, int threads)
-    : cuts(shape.states),
+Stage::Stage(Program program, StageSpec spec, int threads)
+    : cuts(spec.states),
       program_(std::move(program)),
-      shape_(std::move(shape)),
+      spec_(std::move(spec)),
       instances_(at(threads)),
       failures_(at(threads)) {
   std::set<int> rows, columns, costs;
-  for (const Place& place : shape_.places) {
+  for (const Place& place : spec_.places) {
     if (is_row_target(place.target)) rows.insert(place.row);
     if (is_column_target(place.target)) columns.insert(place.column);
     if (place.target == Target::cost) costs.insert(place.column);
@@ -71,76 +72,87 @@ Stage::Stage(Program program, Shape shape, int threads)
   noisy_columns_.assign(columns.begin(), columns.end());
   noisy_costs_.assign(costs.begin(), costs.end());
   // A value that follows is in units of the scaled cost, so its column's scale is 1 / cost_scale.
-  for (int family = 0; family < shape_.families; ++family) {
-    program_.cost.push_back(family == 0 ? shape_.discount : 0.0);
-    // What a mixture of families is worth has a bound, and costs; each of them has and does neither.
-    program_.column_lower.push_back(family == 0 ? scaled(shape_.value_bound, shape_.cost_scale) : -infinity);
+  for (int family = 0; family < spec_.families; ++family) {
+    program_.cost.push_back(family == 0 ? spec_.discount : 0.0);
+    // The first value has a bound and a cost. The other families count only through mixtures, which bound it.
+    program_.column_lower.push_back(family == 0 ? scaled(spec_.value_bound, spec_.cost_scale) : -infinity);
     program_.column_upper.push_back(infinity);
     program_.starts.push_back(program_.starts.back());
-    shape_.column_scale.push_back(1.0 / shape_.cost_scale);
+    spec_.column_scale.push_back(1.0 / spec_.cost_scale);
   }
-  program_.columns += shape_.families;
+  program_.columns += spec_.families;
+}
+
+void Stage::store(std::size_t slot, std::span<const std::int32_t> numbers) {
+  warm_starts.at(slot) =
+      decoded(numbers, {at(program_.columns), at(program_.rows), cuts.count(), mixtures.size()});
 }
 
 void Stage::extend_cuts(std::span<const std::int32_t> families) {
+  for (const std::int32_t family : families) {
+    if (family < 0 || family >= spec_.families)
+      throw std::invalid_argument("a cut is of a family that exists");
+  }
   cuts.extend(families);
-  tight_in.resize(cuts.count(), 0);
+  last_tight.resize(cuts.count(), 0);
 }
 
-Instance& Stage::instance(int worker) {
-  std::unique_ptr<Instance>& mine = instances_[at(worker)];
+Instance& Stage::instance(int thread) {
+  std::unique_ptr<Instance>& mine = instances_[at(thread)];
   if (!mine) mine = std::make_unique<Instance>(*this);
   return *mine;
 }
 
 Instance::Instance(Stage& stage)
     : stage_(stage),
-      solver_(stage.program_, make_solver(stage.program_, stage.shape_)),
-      in_values_(stage.shape_.in_columns.size()),
+      solver_(stage.program_, make_solver(stage.program_, stage.spec_)),
+      in_values_(stage.spec_.in_columns.size()),
       lower_(stage.program_.column_lower),
       upper_(stage.program_.column_upper),
       cost_(stage.program_.cost),
       row_lower_(stage.program_.row_lower),
       row_upper_(stage.program_.row_upper),
-      outgoing_(at(stage.shape_.states)),
-      values_(at(stage.shape_.families)) {}
+      outgoing_(at(stage.spec_.states)),
+      values_(at(stage.spec_.families)) {}
 
-void Instance::begin(const double* state, const Start* start) {
-  if (solver_->must_load() || stage_.changes_matrix_) {
-    solver_.load();  // an entry that was 0 comes back at another place in its column: other bits
+void Instance::begin(const double* state, const WarmStart* start) {
+  if (solver_->must_reload() || stage_.changes_matrix_) {
+    // Loading is slower than dropping cuts, but an entry that was 0 would come back at another place in its
+    // column, and sums over the column would have other bits.
+    solver_.load();
   } else {
     solver_.drop_rows_from(stage_.program_.rows);
   }
   working_.clear();
   carries_.assign(stage_.cuts.count(), 0);
   carries_mixture_.assign(stage_.mixtures.size(), 0);
-  const Shape& shape = stage_.shape_;
+  const StageSpec& spec = stage_.spec_;
   for (std::size_t i = 0; i < in_values_.size(); ++i) {
-    in_values_[i] = state[shape.in_states[i]] / shape.column_scale[at(shape.in_columns[i])];
+    in_values_[i] = state[spec.in_states[i]] / spec.column_scale[at(spec.in_columns[i])];
   }
-  solver_.set_column_bounds(shape.in_columns, in_values_.data(), in_values_.data());
-  if (start != nullptr) add(start->cuts);
-  solver_->forget();
+  solver_.set_column_bounds(spec.in_columns, in_values_.data(), in_values_.data());
+  if (start != nullptr) add_cuts(start->cuts);
+  solver_->clear();
   if (start != nullptr) solver_->start_from(start->basis);
 }
 
-/// The programme as it was before the solver took to other means.
+/// Load the programme again, with its incoming state and cuts, after a fallback has left traces in it.
 void Instance::restore() {
   const std::vector<std::int32_t> working = std::move(working_);
   working_.clear();
   std::fill(carries_.begin(), carries_.end(), 0);
   std::fill(carries_mixture_.begin(), carries_mixture_.end(), 0);
   solver_.load();
-  solver_.set_column_bounds(stage_.shape_.in_columns, in_values_.data(), in_values_.data());
-  add(working);
+  solver_.set_column_bounds(stage_.spec_.in_columns, in_values_.data(), in_values_.data());
+  add_cuts(working);
 }
 
 void Instance::apply(const double* noise) {
-  const Shape& shape = stage_.shape_;
-  for (std::size_t w = 0; w < shape.places.size(); ++w) {
-    const auto [target, row, column] = shape.places[w];
-    const double r = row >= 0 ? shape.row_scale[at(row)] : 1.0;
-    const double c = column >= 0 ? shape.column_scale[at(column)] : 1.0;
+  const StageSpec& spec = stage_.spec_;
+  for (std::size_t w = 0; w < spec.places.size(); ++w) {
+    const auto [target, row, column] = spec.places[w];
+    const double r = row >= 0 ? spec.row_scale[at(row)] : 1.0;
+    const double c = column >= 0 ? spec.column_scale[at(column)] : 1.0;
     switch (target) {
       case Target::rhs:
         row_lower_[at(row)] = row_upper_[at(row)] = noise[w] * r;
@@ -161,7 +173,7 @@ void Instance::apply(const double* noise) {
         upper_[at(column)] = scaled(noise[w], 1.0 / c);
         break;
       case Target::cost:
-        cost_[at(column)] = noise[w] * c * shape.cost_scale;
+        cost_[at(column)] = noise[w] * c * spec.cost_scale;
         break;
       case Target::coefficient:
         solver_.set_coefficient(row, column, noise[w] * r * c);
@@ -183,10 +195,10 @@ void Instance::apply(const double* noise) {
   solver_.set_costs(stage_.noisy_costs_, buffer_lower_.data());
 }
 
-void Instance::add(std::span<const std::int32_t> cuts) {
+void Instance::add_cuts(std::span<const std::int32_t> cuts) {
   if (cuts.empty()) return;
-  const Shape& shape = stage_.shape_;
-  const int first_value = stage_.program_.columns - shape.families;
+  const StageSpec& spec = stage_.spec_;
+  const int first_value = stage_.program_.columns - spec.families;
   std::vector<double> lower, numbers;
   std::vector<int> starts, columns;
   for (const std::int32_t cut : cuts) {
@@ -205,10 +217,10 @@ void Instance::add(std::span<const std::int32_t> cuts) {
       carries_mixture_[at(-1 - cut)] = 1;
     } else {
       const auto [given, family] = stage_.cuts[at(cut)];
-      lower.push_back(given[0] * shape.cost_scale);
-      for (std::size_t i = 0; i < shape.out_columns.size(); ++i) {
-        const int column = shape.out_columns[i];
-        entry(column, -given[1 + shape.out_states[i]] * shape.column_scale[at(column)] * shape.cost_scale);
+      lower.push_back(given[0] * spec.cost_scale);
+      for (std::size_t i = 0; i < spec.out_columns.size(); ++i) {
+        const int column = spec.out_columns[i];
+        entry(column, -given[1 + spec.out_states[i]] * spec.column_scale[at(column)] * spec.cost_scale);
       }
       entry(first_value + family, 1.0);
       carries_[at(cut)] = 1;
@@ -218,16 +230,16 @@ void Instance::add(std::span<const std::int32_t> cuts) {
   solver_.add_rows(lower, starts, columns, numbers);
 }
 
-bool Instance::add_violated() {
+bool Instance::add_violated_cuts() {
   if (stage_.cuts.count() == 0 && stage_.mixtures.empty()) return false;
-  const Shape& shape = stage_.shape_;
+  const StageSpec& spec = stage_.spec_;
   const std::span<const double> solution = solver_->values();
-  const std::size_t first_value = at(stage_.program_.columns - shape.families);
-  for (std::size_t i = 0; i < shape.out_columns.size(); ++i) {
-    outgoing_[at(shape.out_states[i])] =
-        solution[at(shape.out_columns[i])] * shape.column_scale[at(shape.out_columns[i])];
+  const std::size_t first_value = at(stage_.program_.columns - spec.families);
+  for (std::size_t i = 0; i < spec.out_columns.size(); ++i) {
+    outgoing_[at(spec.out_states[i])] =
+        solution[at(spec.out_columns[i])] * spec.column_scale[at(spec.out_columns[i])];
   }
-  for (std::size_t f = 0; f < values_.size(); ++f) values_[f] = solution[first_value + f] / shape.cost_scale;
+  for (std::size_t f = 0; f < values_.size(); ++f) values_[f] = solution[first_value + f] / spec.cost_scale;
 
   struct Candidate {
     double violation;
@@ -235,7 +247,7 @@ bool Instance::add_violated() {
   };
   std::vector<Candidate> candidates;
   const auto consider = [&](double violation, double value, std::int32_t cut) {
-    if (violation > cut_tolerance * (1.0 / shape.cost_scale + std::fabs(value))) {
+    if (violation > cut_tolerance * (1.0 / spec.cost_scale + std::fabs(value))) {
       candidates.push_back({violation, cut});
     }
   };
@@ -243,7 +255,7 @@ bool Instance::add_violated() {
   violations_.resize(active.size());
   stage_.cuts.violations(outgoing_.data(), values_.data(), violations_.data());
   for (std::size_t i = 0; i < active.size(); ++i) {
-    if (violations_[i] <= 0) continue;  // most of them
+    if (violations_[i] <= 0) continue;  // most are satisfied, and need no look at what the programme carries
     const std::int32_t cut = active[i];
     if (carries_[at(cut)] == 0) consider(violations_[i], values_[at(stage_.cuts[at(cut)].family)], cut);
   }
@@ -262,121 +274,123 @@ bool Instance::add_violated() {
                     });
   std::vector<std::int32_t> chosen;
   for (std::size_t i = 0; i < count; ++i) chosen.push_back(candidates[i].cut);
-  add(chosen);
+  add_cuts(chosen);
   return true;
 }
 
 Status Instance::solve(const double* noise, std::int32_t iteration, Purpose purpose) {
-  const bool careful = purpose == Purpose::second_opinion;
-  if (solver_->must_load()) restore();
+  const bool second_opinion = purpose == Purpose::second_opinion;
+  if (solver_->must_reload()) restore();
   apply(noise);
   ++statistics.solves;
-  bool otherwise = careful;
+  bool fallback = second_opinion;
   while (true) {
     const std::int64_t begun = now_ns();
-    const Status status = otherwise ? solver_->solve_otherwise() : solver_->solve();
-    statistics.run_ns += now_ns() - begun;
+    const Status status = fallback ? solver_->solve_by_fallback() : solver_->solve();
+    statistics.solver_ns += now_ns() - begun;
     ++statistics.rounds;
     statistics.iterations += solver_->iterations();
-    if (solver_->needed_more() || otherwise) ++statistics.retries;
+    if (solver_->used_fallback() || fallback) ++statistics.retries;
     if (status != Status::optimal) return status;
-    const bool spoiled = solver_->must_load();
-    if (add_violated()) {
-      otherwise = careful;
+    const bool spoiled = solver_->must_reload();
+    if (add_violated_cuts()) {
+      fallback = second_opinion;
       if (spoiled) {
         restore();
         apply(noise);
       }
-      if (careful) solver_->forget();
+      if (second_opinion) solver_->clear();
     } else if (solver_.duals_prove() && (purpose != Purpose::decision || solver_.values_prove())) {
       break;
     } else {
-      otherwise = true;  // a cut that rests on this could be too high, and no later one would mend that
+      fallback = true;  // a cut that rests on this could be too high, which no later cut would correct
     }
   }
   if (iteration >= 0) mark_tight(iteration);
   return Status::optimal;
 }
 
+/// Record the iteration for the cuts that decided the last solve; cut selection keeps these.
 void Instance::mark_tight(std::int32_t iteration) const {
   const std::span<const double> duals = solver_->row_duals();
   for (std::size_t i = 0; i < working_.size(); ++i) {
     if (working_[i] < 0 || duals[at(stage_.program_.rows) + i] == 0.0) continue;
-    // Several threads may say the same of the same cut.
-    std::atomic_ref(stage_.tight_in[at(working_[i])]).store(iteration, std::memory_order_relaxed);
+    // Threads may mark the same cut, all with the same iteration.
+    std::atomic_ref(stage_.last_tight[at(working_[i])]).store(iteration, std::memory_order_relaxed);
   }
 }
 
 double Instance::objective() const {
-  return solver_->objective() / stage_.shape_.cost_scale + stage_.shape_.offset;
+  return solver_->objective() / stage_.spec_.cost_scale + stage_.spec_.offset;
 }
 
 double Instance::stage_cost() const {
   const std::span<const double> solution = solver_->values();
-  const std::size_t columns = at(stage_.program_.columns - stage_.shape_.families);
+  const std::size_t columns = at(stage_.program_.columns - stage_.spec_.families);
   double cost = 0;
   for (std::size_t j = 0; j < columns; ++j) cost += cost_[j] * solution[j];
-  return cost / stage_.shape_.cost_scale + stage_.shape_.offset;
+  return cost / stage_.spec_.cost_scale + stage_.spec_.offset;
 }
 
 void Instance::slopes(double* out) const {
-  const Shape& shape = stage_.shape_;
-  std::fill(out, out + shape.states, 0.0);
+  const StageSpec& spec = stage_.spec_;
+  std::fill(out, out + spec.states, 0.0);
   const std::span<const double> reduced = solver_->reduced_costs();
-  for (std::size_t i = 0; i < shape.in_columns.size(); ++i) {
-    const std::size_t column = at(shape.in_columns[i]);
-    out[shape.in_states[i]] = reduced[column] / (shape.cost_scale * shape.column_scale[column]);
+  for (std::size_t i = 0; i < spec.in_columns.size(); ++i) {
+    const std::size_t column = at(spec.in_columns[i]);
+    out[spec.in_states[i]] = reduced[column] / (spec.cost_scale * spec.column_scale[column]);
   }
 }
 
 void Instance::outgoing(double* out) const {
-  const Shape& shape = stage_.shape_;
-  std::fill(out, out + shape.states, 0.0);
+  const StageSpec& spec = stage_.spec_;
+  std::fill(out, out + spec.states, 0.0);
   const std::span<const double> solution = solver_->values();
-  for (std::size_t i = 0; i < shape.out_columns.size(); ++i) {
-    const std::size_t column = at(shape.out_columns[i]);
-    // Not beyond its bounds, where the next stage might find no solution; and + 0.0 makes -0 a 0.
+  for (std::size_t i = 0; i < spec.out_columns.size(); ++i) {
+    const std::size_t column = at(spec.out_columns[i]);
+    // Solvers keep bounds only up to a tolerance, and beyond them the next stage may be infeasible. Adding
+    // 0.0 turns -0 into 0, so that equal states have equal bits.
     const double value = std::clamp(solution[column], lower_[column], upper_[column]);
-    out[shape.out_states[i]] = value * shape.column_scale[column] + 0.0;
+    out[spec.out_states[i]] = value * spec.column_scale[column] + 0.0;
   }
 }
 
 double Instance::column_value(int column) const {
-  return solver_->values()[at(column)] * stage_.shape_.column_scale[at(column)] + 0.0;
+  return solver_->values()[at(column)] * stage_.spec_.column_scale[at(column)] + 0.0;
 }
 
 double Instance::row_dual(int row) const {
-  return solver_->row_duals()[at(row)] * stage_.shape_.row_scale[at(row)] / stage_.shape_.cost_scale + 0.0;
+  return solver_->row_duals()[at(row)] * stage_.spec_.row_scale[at(row)] / stage_.spec_.cost_scale + 0.0;
 }
 
-Start Instance::start() const {
-  Start start;
+WarmStart Instance::start() const {
+  WarmStart start;
   Basis found = solver_->basis();
-  if (solver_->must_load() || found.columns.empty()) return start;
+  if (solver_->must_reload() || found.columns.empty()) return start;
   start.basis.columns = std::move(found.columns);
   const auto rows = at(stage_.program_.rows);
   start.basis.rows.assign(found.rows.begin(), found.rows.begin() + static_cast<std::ptrdiff_t>(rows));
-  // A cut whose own variable is basic is slack: without its row the rest is a basis still.
+  // A cut whose own variable is basic is slack: the rest is a basis without its row, and a smaller one.
   for (std::size_t i = 0; i < working_.size(); ++i) {
-    if (found.rows[rows + i] == static_cast<std::uint8_t>(Place_in_basis::basic)) continue;
+    if (found.rows[rows + i] == static_cast<std::uint8_t>(BasisStatus::basic)) continue;
     start.cuts.push_back(working_[i]);
     start.basis.rows.push_back(found.rows[rows + i]);
   }
   return start;
 }
 
-void Stage::step(int worker, int unit, const Step& step) {
+void Stage::step(int thread, int task, const StepBatch& step) {
   const std::int64_t begun = now_ns();
-  Instance& instance = this->instance(worker);
-  const std::size_t u = at(unit);
-  const auto states = at(shape_.states);
+  Instance& instance = this->instance(thread);
+  const std::size_t u = at(task);
+  const auto states = at(spec_.states);
   const int row = step.rows[u];
-  instance.begin(step.states + u * states, step.starts[u] < 0 ? nullptr : &slots[at(step.starts[u])]);
+  instance.begin(step.states + u * states, step.starts[u] < 0 ? nullptr : &warm_starts[at(step.starts[u])]);
   const Status status =
-      instance.solve(step.table + at(row) * shape_.places.size(), step.iteration, Purpose::decision);
+      instance.solve(step.table + at(row) * spec_.places.size(), step.iteration, Purpose::decision);
   if (status != Status::optimal) {
-    Failure& failure = failures_[at(worker)];
-    if (failure.unit < 0 || unit < failure.unit) failure = {unit, row, status, instance.words()};
+    Failure& failure = failures_[at(thread)];
+    if (failure.task < 0 || task < failure.task) failure = {task, row, status, instance.message()};
     return;
   }
   step.costs[u] = instance.stage_cost();
@@ -388,31 +402,32 @@ void Stage::step(int worker, int unit, const Step& step) {
   for (std::size_t i = 0; i < step.duals.size(); ++i) {
     step.row_duals[u * step.duals.size() + i] = instance.row_dual(step.duals[i]);
   }
-  if (step.saves[u] >= 0) slots[at(step.saves[u])] = instance.start();
-  instance.statistics.unit_ns += now_ns() - begun;
+  if (step.saves[u] >= 0) warm_starts[at(step.saves[u])] = instance.start();
+  instance.statistics.solving_ns += now_ns() - begun;
 }
 
-void Stage::trial(int worker, int unit, const Trial& trial) {
+void Stage::trial(int thread, int task, const TrialBatch& trial) {
   const std::int64_t begun = now_ns();
-  Instance& instance = this->instance(worker);
-  const std::size_t u = at(unit);
-  const auto states = at(shape_.states);
+  Instance& instance = this->instance(thread);
+  const std::size_t u = at(task);
+  const auto states = at(spec_.states);
   const std::size_t count = trial.tour.size();
-  instance.begin(trial.states + u * states, trial.starts[u] < 0 ? nullptr : &slots[at(trial.starts[u])]);
+  instance.begin(trial.states + u * states,
+                 trial.starts[u] < 0 ? nullptr : &warm_starts[at(trial.starts[u])]);
   for (std::size_t i = 0; i < count; ++i) {
     const std::int32_t row = trial.tour[(at(trial.firsts[u]) + i) % count];
-    if (trial.careful) instance.begin(trial.states + u * states, nullptr);
-    const Status status = instance.solve(trial.table + at(row) * shape_.places.size(), trial.iteration,
-                                         trial.careful ? Purpose::second_opinion : Purpose::cut);
+    if (trial.second_opinion) instance.begin(trial.states + u * states, nullptr);
+    const Status status = instance.solve(trial.table + at(row) * spec_.places.size(), trial.iteration,
+                                         trial.second_opinion ? Purpose::second_opinion : Purpose::cut);
     if (status != Status::optimal) {
-      Failure& failure = failures_[at(worker)];
-      if (failure.unit < 0 || unit < failure.unit) failure = {unit, row, status, instance.words()};
+      Failure& failure = failures_[at(thread)];
+      if (failure.task < 0 || task < failure.task) failure = {task, row, status, instance.message()};
       return;
     }
     trial.values[u * count + at(row)] = instance.objective();
     instance.slopes(trial.slopes + (u * count + at(row)) * states);
   }
-  instance.statistics.unit_ns += now_ns() - begun;
+  instance.statistics.solving_ns += now_ns() - begun;
 }
 
 Statistics Stage::take_statistics() {
@@ -424,8 +439,8 @@ Statistics Stage::take_statistics() {
     sum.rounds += part.rounds;
     sum.iterations += part.iterations;
     sum.retries += part.retries;
-    sum.run_ns += part.run_ns;
-    sum.unit_ns += part.unit_ns;
+    sum.solver_ns += part.solver_ns;
+    sum.solving_ns += part.solving_ns;
   }
   return sum;
 }
@@ -433,7 +448,7 @@ Statistics Stage::take_statistics() {
 Failure Stage::take_failure() {
   Failure first;
   for (Failure& failure : failures_) {
-    if (failure.unit >= 0 && (first.unit < 0 || failure.unit < first.unit)) first = failure;
+    if (failure.task >= 0 && (first.task < 0 || failure.task < first.task)) first = failure;
     failure = {};
   }
   return first;

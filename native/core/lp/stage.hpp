@@ -1,8 +1,8 @@
 // The linear programme of a node, solved for many incoming states and realisations.
 //
-// A unit of work is one incoming state with the realisations to be solved for it. It begins from a stored
-// start (a basis and the cuts that were tight) or from scratch, with nothing left of what its instance did
-// before, so its bits do not depend on who computes it, when, or after what.
+// A task is one incoming state with the realisations to be solved for it. It begins from a stored warm start
+// (a basis and the cuts that were tight) or from scratch, and its instance first drops all traces of earlier
+// tasks: so its bits do not depend on who computes it, when, or after what.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "core/lp/cuts.hpp"
 #include "core/lp/proof.hpp"
 #include "core/lp/solver.hpp"
+#include "core/lp/warm_start.hpp"
 
 namespace cobre::lp {
 
@@ -37,80 +38,76 @@ struct Place {
   int column;
 };
 
-/// What surrounds a programme. All numbers from outside are in the user's units; scales are powers of two.
-struct Shape {
+/// The stage around a programme: states, random numbers, scales, and the value of what follows. All numbers
+/// from outside are in the user's units; scales are powers of two, so that scaling changes no bit.
+struct StageSpec {
   int states = 0;
   std::vector<int> in_states, in_columns;  // columns ascend
   std::vector<int> out_states, out_columns;
-  std::vector<Place> places;                    // one per number of a realisation
+  std::vector<Place> places;                    // of each number of a realisation
   std::vector<double> column_scale, row_scale;  // x = scale * x'; row' = scale * row
   double cost_scale = 1;                        // cost' = scale * cost
   double discount = 1, offset = 0;
   double value_bound = 0;
-  /// How many values follow: one, or several whose mixtures bound the first from below (multi cut).
+  /// Values of what follows: one, or several whose mixtures bound the first from below (multi cut).
   int families = 1;
   /// Whether small programmes may have a solver of their own; else HiGHS solves all.
   bool dense = true;
-  /// Makes another solver than these, where given: for tests.
+  /// Overrides the choice of a solver, where given: for tests.
   std::function<std::unique_ptr<Solver>(const Program&)> make_solver;
 };
 
-/// Where a solve begins: the cuts in the programme and the basis. Cuts below 0 are mixtures: -1 is the first.
-struct Start {
-  std::vector<std::int32_t> cuts;
-  Basis basis;
-};
-
-/// How a batch went; summed over threads.
+/// Counts and times of solving, summed over threads.
 struct Statistics {
   std::int64_t solves = 0, rounds = 0, iterations = 0;
   std::int64_t retries = 0;
-  std::int64_t run_ns = 0, unit_ns = 0;  // in the solver; in units altogether
+  std::int64_t solver_ns = 0, solving_ns = 0;  // in the solver; in tasks, the solver included
 
-  [[nodiscard]] double solver_s() const noexcept { return static_cast<double>(run_ns) * 1e-9; }
-  [[nodiscard]] double unit_s() const noexcept { return static_cast<double>(unit_ns) * 1e-9; }
+  [[nodiscard]] double solver_s() const noexcept { return static_cast<double>(solver_ns) * 1e-9; }
+  [[nodiscard]] double solving_s() const noexcept { return static_cast<double>(solving_ns) * 1e-9; }
 };
 
+/// A task without a solution.
 struct Failure {
-  int unit = -1;
+  int task = -1;
   int row = -1;  // of the table of realisations
   Status status = Status::optimal;
-  std::string words;
+  std::string message;
 };
 
 class Stage;
 
-/// What a solve is for: a cut rests on its duals, a decision on its values too. A second opinion is a cut
-/// from scratch, by the general solver.
+/// The purpose of a solve, on which its proof depends: a cut rests on duals, a decision on values too. A
+/// second opinion is a cut from scratch, by the general solver.
 enum class Purpose : std::uint8_t { decision, cut, second_opinion };
 
-/// One programme in one thread's hands.
+/// The programme of a stage in a solver that belongs to one thread.
 class Instance {
  public:
   explicit Instance(Stage& stage);
 
-  void begin(const double* state, const Start* start);
-  /// Cuts that were not in the programme and are violated come into it. What the solver calls optimal counts
-  /// if it proves to be; if not, other means are tried.
+  void begin(const double* state, const WarmStart* start);
+  /// Solve one realisation, adding cuts to the programme as long as some are violated. An answer is accepted
+  /// when it is proved optimal; otherwise fallback methods are tried.
   Status solve(const double* noise, std::int32_t iteration, Purpose purpose);
 
   [[nodiscard]] double objective() const;
   [[nodiscard]] double stage_cost() const;
-  /// The slope of the objective in each incoming state; 0 for states that do not come in.
+  /// The slope of the objective in each incoming state; 0 for states that do not enter this stage.
   void slopes(double* out) const;
   void outgoing(double* out) const;
   [[nodiscard]] double column_value(int column) const;
   [[nodiscard]] double row_dual(int row) const;
-  [[nodiscard]] Start start() const;
-  [[nodiscard]] std::string words() const { return solver_->words(); }
+  [[nodiscard]] WarmStart start() const;
+  [[nodiscard]] std::string message() const { return solver_->message(); }
 
   Statistics statistics;
 
  private:
   void apply(const double* noise);
   void restore();
-  void add(std::span<const std::int32_t> cuts);
-  [[nodiscard]] bool add_violated();
+  void add_cuts(std::span<const std::int32_t> cuts);
+  [[nodiscard]] bool add_violated_cuts();
   void mark_tight(std::int32_t iteration) const;
 
   Stage& stage_;
@@ -119,74 +116,78 @@ class Instance {
   std::vector<double> lower_, upper_, cost_;  // of all columns, as they are now
   std::vector<double> row_lower_, row_upper_;
   std::vector<double> buffer_lower_, buffer_upper_;
-  std::vector<std::int32_t> working_;
-  std::vector<char> carries_, carries_mixture_;  // by cut
+  std::vector<std::int32_t> working_;            // cuts in the programme, in the order of their rows
+  std::vector<char> carries_, carries_mixture_;  // whether it is there, by cut
   std::vector<double> outgoing_, values_, violations_;
 };
 
 class Stage {
  public:
-  /// The programme is scaled already; the columns of the values that follow are appended here.
-  Stage(Program program, Shape shape, int threads);
+  /// Takes a scaled programme, and appends the columns of the values that follow.
+  Stage(Program program, StageSpec spec, int threads);
   Stage(const Stage&) = delete;  // instances refer to it
   Stage& operator=(const Stage&) = delete;
 
-  /// One realisation per unit: a step of trajectories.
-  struct Step {
-    const double* states;                          // units x states
+  /// One realisation per task: a step of trajectories forward.
+  struct StepBatch {
+    const double* states;                          // tasks x states
     const double* table;                           // realisations x places
-    const std::int32_t* rows;                      // per unit, of the table
-    const std::int32_t* starts;                    // per unit, a slot, or -1 for none
-    const std::int32_t* saves;                     // likewise
-    std::int32_t iteration;                        // for cuts that are tight; below 0: do not mark
-    std::span<const std::int32_t> columns, duals;  // what else to read
-    double* costs;                                 // out: units
-    double* objectives;                            // out: units
-    double* outgoing;                              // out: units x states
-    double* column_values;                         // out: units x columns
-    double* row_duals;                             // out: units x duals
+    const std::int32_t* rows;                      // per task, of the table
+    const std::int32_t* starts;                    // per task, its warm start, or -1 for none
+    const std::int32_t* saves;                     // per task, where to store its end, or -1
+    std::int32_t iteration;                        // recorded for tight cuts; below 0: not recorded
+    std::span<const std::int32_t> columns, duals;  // whose values, and rows whose duals, to return
+    double* costs;                                 // out: tasks
+    double* objectives;                            // out: tasks
+    double* outgoing;                              // out: tasks x states
+    double* column_values;                         // out: tasks x columns
+    double* row_duals;                             // out: tasks x duals
   };
-  void step(int worker, int unit, const Step& step);
+  void step(int thread, int task, const StepBatch& step);
 
-  /// All realisations for each unit: a trial state and what it is worth.
-  struct Trial {
+  /// All realisations for each task: the value of a trial state.
+  struct TrialBatch {
     const double* states;
     const double* table;
     std::span<const std::int32_t> tour;  // the order of the realisations, a cycle
-    const std::int32_t* firsts;          // per unit, the position in the tour to begin with
+    const std::int32_t* firsts;          // per task, the position in the tour to begin with
     const std::int32_t* starts;
     std::int32_t iteration;
-    double* values;        // out: units x realisations
-    double* slopes;        // out: units x realisations x states
-    bool careful = false;  // each realisation from scratch, by the general solver
+    double* values;               // out: tasks x realisations
+    double* slopes;               // out: tasks x realisations x states
+    bool second_opinion = false;  // each realisation from scratch, by the general solver
   };
-  void trial(int worker, int unit, const Trial& trial);
+  void trial(int thread, int task, const TrialBatch& trial);
 
   [[nodiscard]] int columns() const noexcept { return program_.columns; }
   [[nodiscard]] int rows() const noexcept { return program_.rows; }
   [[nodiscard]] Statistics take_statistics();
-  /// The failure of the first unit that failed since the last call, in the order of units.
+  /// The failure of the lowest task that failed since the last call: the same on any number of threads.
   [[nodiscard]] Failure take_failure();
 
   // The rest is for one thread at a time, while nothing is being solved.
+
+  /// Store a warm start that comes from outside, as `encoded`. Throws std::invalid_argument if it does not
+  /// fit.
+  void store(std::size_t slot, std::span<const std::int32_t> numbers);
   void extend_cuts(std::span<const std::int32_t> families);
   Cuts cuts;
   std::vector<std::vector<double>> mixtures;  // weights of the families from 1 on
-  std::vector<Start> slots;
+  std::vector<WarmStart> warm_starts;
   /// The last iteration in which each cut was tight; 0 for never.
-  std::vector<std::int32_t> tight_in;
+  std::vector<std::int32_t> last_tight;
 
  private:
   friend class Instance;
-  Instance& instance(int worker);
+  Instance& instance(int thread);
 
   Program program_;
-  Shape shape_;
-  // What realisations change, ascending, and where each place goes.
+  StageSpec spec_;
+  // What realisations change, ascending.
   std::vector<int> noisy_rows_, noisy_columns_, noisy_costs_;
   bool changes_matrix_ = false;
-  std::vector<std::unique_ptr<Instance>> instances_;  // by worker; made on first use, by that worker
-  std::vector<Failure> failures_;                     // by worker
+  std::vector<std::unique_ptr<Instance>> instances_;  // by thread; made on first use, by that thread
+  std::vector<Failure> failures_;                     // by thread
 };
 
 }  // namespace cobre::lp

@@ -14,8 +14,11 @@ from cobre.lp._solver import (
     StageSolver,
     States,
     Steps,
-    Workers,
+    ThreadPool,
+    aggregate_cuts,
     cut_heights,
+    cut_width,
+    largest_excess,
 )
 
 __all__ = [
@@ -32,9 +35,12 @@ __all__ = [
     "StageSolver",
     "States",
     "Steps",
-    "Workers",
+    "ThreadPool",
+    "aggregate_cuts",
     "cut_heights",
+    "cut_width",
     "highs_of",
+    "largest_excess",
     "place_name",
     "probability_findings",
     "realized",

@@ -1,13 +1,13 @@
-"""The door to the native solver: one node's programme, for many states and realisations at once.
+"""The native solver of one node's programme, for many states and realisations at once.
 
-Everything here is a cost to be minimised; who maximises changes the signs before and after.
+All objectives are costs to be minimised; callers that maximise change the signs before and after.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,19 +32,22 @@ if _lp.HIGHS_LIBRARY != _lp.HIGHS_HEADERS:
 
 HIGHS_VERSION: str = _lp.HIGHS_LIBRARY
 
+ThreadPool: TypeAlias = _lp.ThreadPool
+aggregate_cuts, largest_excess, cut_width = _lp.aggregate, _lp.largest_excess, _lp.cut_width
+
 NO_PLACES: Ints = np.empty(0, np.int32)
 
 
 class SolveFailure(Exception):
-    """A unit of a batch has no solution. The caller knows the names, and makes an error for people of it."""
+    """A task of a batch has no solution. The caller knows the names, and turns it into an error for users."""
 
-    def __init__(self, unit: int, row: int, status: str) -> None:
-        super().__init__(unit, row, status)
-        self.unit, self.row, self.status = unit, row, status
+    def __init__(self, task: int, row: int, status: str) -> None:
+        super().__init__(task, row, status)
+        self.task, self.row, self.status = task, row, status
 
 
 class Steps(NamedTuple):
-    """What a batch of steps gave, per unit."""
+    """The solutions of a batch of steps, by task."""
 
     costs: Floats
     objectives: Floats
@@ -55,36 +58,27 @@ class Steps(NamedTuple):
 
 @dataclass(frozen=True)
 class States:
-    """Where the states of a problem enter and leave one programme: pairs of state and column."""
+    """The columns through which state variables enter and leave one programme, by number of the variable."""
 
     count: int
     incoming: Mapping[int, int]
     outgoing: Mapping[int, int]
 
 
-class Workers:
-    """Threads that solve, shared by all programmes of a run."""
-
-    def __init__(self, threads: int) -> None:
-        if threads < 1:
-            raise ValueError(f"at least one thread solves, not {threads}")
-        self.threads = threads
-        self.native = _lp.Workers(threads)
-
-
 class StageSolver:
-    """One programme with its realisations, its cuts, and stored starts.
+    """One programme with its realisations, its cuts, and stored warm starts.
 
-    ``native`` has what needs no more than a call: cuts (``add_block``, ``extend_cuts``, ``activate``) and
-    starts (``resize_slots``, ``get_slot``, ``set_slot``).
+    A task of a batch is an incoming state with its realisations. ``native`` has what needs no more than a
+    call: cuts (``add_block``, ``extend_cuts``, ``activate``) and warm starts (``resize_slots``, ``get_slot``,
+    ``set_slot``).
 
     Args:
-        workers: the threads that solve.
-        program: what is solved, without the value of what follows.
+        threads: the threads that solve.
+        program: the programme, without the value of what follows.
         noise: its realisations.
-        states: where states enter and leave.
+        states: the columns of state variables.
         sign: -1 where the programme's costs are rewards.
-        discount: what the value that follows counts for.
+        discount: the weight of the value that follows.
         value_bound: a lower bound on that value, as a cost.
         families: 1, or 1 and the number of outcomes for one value per outcome (multi cut).
         dense: whether a small programme may have a solver of its own; otherwise HiGHS solves all.
@@ -92,7 +86,7 @@ class StageSolver:
 
     def __init__(  # noqa: PLR0913  it is the meeting point of all that a node is
         self,
-        workers: Workers,
+        threads: ThreadPool,
         program: LinearProgram,
         noise: Noise,
         states: States,
@@ -107,45 +101,43 @@ class StageSolver:
         incoming = sorted(states.incoming.items(), key=lambda pair: pair[1])  # HiGHS wants ascending columns
         outgoing = sorted(states.outgoing.items())
         self.states = states.count
-        #: What is a cost of about the size of the programme's own: a difference far below it is rounding.
-        self.unit = 1.0 / scales.cost
+        #: A cost of about the size of the programme's own: differences far below it are rounding.
+        self.cost_unit = 1.0 / scales.cost
         self._flips = np.array([sign if target == "cost" else 1.0 for target, _ in noise.places])
         self.table = self.costs_of(noise.table)
         self.tour = _tour(self.table)
         where = [_row_and_column(target, place) for target, place in noise.places]
-        self.native = _lp.Stage(
-            workers.native,
-            {
-                "costs": sign * program.costs * scales.column * scales.cost,
-                "column_lower": program.column_lower / scales.column,
-                "column_upper": program.column_upper / scales.column,
-                "row_lower": program.row_lower * scales.row,
-                "row_upper": program.row_upper * scales.row,
-                "starts": program.matrix.starts,
-                "rows": program.matrix.rows,
-                "values": program.matrix.values
-                * scales.row[program.matrix.rows]
-                * scales.column[program.matrix.columns],
-            },
-            {
-                "states": states.count,
-                "in_states": _ints([state for state, _ in incoming]),
-                "in_columns": _ints([column for _, column in incoming]),
-                "out_states": _ints([state for state, _ in outgoing]),
-                "out_columns": _ints([column for _, column in outgoing]),
-                "targets": _ints([TARGETS.index(target) for target, _ in noise.places]),
-                "target_rows": _ints([row for row, _ in where]),
-                "target_columns": _ints([column for _, column in where]),
-                "column_scale": scales.column,
-                "row_scale": scales.row,
-                "cost_scale": scales.cost,
-                "discount": float(discount),
-                "offset": float(sign * program.offset),
-                "value_bound": float(value_bound),
-                "families": families,
-                "dense": dense,
-            },
+        scaled = _lp.Program(
+            costs=sign * program.costs * scales.column * scales.cost,
+            column_lower=program.column_lower / scales.column,
+            column_upper=program.column_upper / scales.column,
+            row_lower=program.row_lower * scales.row,
+            row_upper=program.row_upper * scales.row,
+            starts=program.matrix.starts,
+            rows=program.matrix.rows,
+            values=program.matrix.values
+            * scales.row[program.matrix.rows]
+            * scales.column[program.matrix.columns],
         )
+        spec = _lp.StageSpec(
+            states=states.count,
+            in_states=_ints([state for state, _ in incoming]),
+            in_columns=_ints([column for _, column in incoming]),
+            out_states=_ints([state for state, _ in outgoing]),
+            out_columns=_ints([column for _, column in outgoing]),
+            targets=_ints([TARGETS.index(target) for target, _ in noise.places]),
+            target_rows=_ints([row for row, _ in where]),
+            target_columns=_ints([column for _, column in where]),
+            column_scale=scales.column,
+            row_scale=scales.row,
+            cost_scale=scales.cost,
+            discount=discount,
+            offset=sign * program.offset,
+            value_bound=value_bound,
+            families=families,
+            dense=dense,
+        )
+        self.native = _lp.NativeStage(threads, scaled, spec)
 
     def costs_of(self, table: Floats) -> Floats:
         """Return a table of realisations as the solver takes it: rewards as costs."""
@@ -163,86 +155,79 @@ class StageSolver:
         columns: Ints = NO_PLACES,
         duals: Ints = NO_PLACES,
     ) -> Steps:
-        """Solve one realisation per unit.
+        """Solve one realisation per task.
 
         Args:
-            incoming: per unit, the state on arrival.
-            rows: per unit, its realisation: a row of ``table``.
-            starts: per unit, the slot of the start to begin from; -1 begins from scratch.
-            saves: per unit, the slot to save the end to; -1 saves nothing.
+            incoming: per task, the incoming state.
+            rows: per task, its realisation: a row of ``table``.
+            starts: per task, the slot of its warm start; -1 starts from scratch.
+            saves: per task, the slot to store its end in as a warm start; -1 stores nothing.
             table: realisations as of `costs_of`; the programme's own unless given.
             iteration: recorded for cuts that are tight; -1 records nothing.
             columns: whose values to return.
             duals: rows whose duals to return.
 
         Raises:
-            SolveFailure: a unit has no solution; the first of them, in the order of units.
+            SolveFailure: a task has no solution; the first of them, in the order of tasks.
         """
-        count = len(incoming)
-        result = Steps(
-            np.empty(count),
-            np.empty(count),
-            np.empty((count, self.states)),
-            np.empty((count, len(columns))),
-            np.empty((count, len(duals))),
-        )
-        self.native.step(
-            incoming,
-            self.table if table is None else table,
-            rows,
-            starts,
-            saves,
-            iteration,
-            columns,
-            duals,
-            *result,
+        solutions = self.native.step(
+            states=incoming,
+            table=self.table if table is None else table,
+            rows=rows,
+            starts=starts,
+            saves=saves,
+            iteration=iteration,
+            columns=columns,
+            duals=duals,
         )
         self._require_solutions()
-        return result
+        return Steps(*solutions)
 
     def trial(
-        self, states: Floats, firsts: Ints, starts: Ints, *, iteration: int = -1, careful: bool = False
+        self, states: Floats, firsts: Ints, starts: Ints, *, iteration: int = -1, second_opinion: bool = False
     ) -> tuple[Floats, NDArray[np.float64]]:
         """Solve all realisations for each trial state; return values and slopes, realisations in their order.
 
         Args:
-            states: per unit, the trial state.
-            firsts: per unit, the realisation to begin with; -1 is any.
+            states: per task, the trial state.
+            firsts: per task, the realisation to begin with; -1 is any.
             starts: as for `step`.
             iteration: as for `step`.
-            careful: each realisation from scratch, by the general solver.
+            second_opinion: each realisation from scratch, by the general solver.
 
         Raises:
-            SolveFailure: a unit has no solution.
+            SolveFailure: a task has no solution.
         """
-        values = np.empty((len(states), len(self.tour)))
-        slopes = np.empty((len(states), len(self.tour), self.states))
         positions = np.empty(len(self.tour) + 1, np.int32)
         positions[self.tour] = np.arange(len(self.tour))
         positions[-1] = 0  # that of -1
-        self.native.trial(
-            states, self.table, self.tour, positions[firsts], starts, iteration, values, slopes, careful
+        found = self.native.trial(
+            states=states,
+            table=self.table,
+            tour=self.tour,
+            firsts=positions[firsts],
+            starts=starts,
+            iteration=iteration,
+            second_opinion=second_opinion,
         )
         self._require_solutions()
-        return values, slopes
+        return found
 
     def _require_solutions(self) -> None:
         failure = self.native.take_failure()
         if failure is not None:
-            unit, row, status, words = failure
-            raise SolveFailure(unit, row, words if status == "failed" else status)
+            status = failure.message if failure.status == "failed" else failure.status
+            raise SolveFailure(failure.task, failure.row, status)
 
 
 def cut_heights(cuts: Floats, states: Floats) -> Floats:
     """Return the values of cuts, each an intercept and slopes, at states: states by cuts."""
-    out = np.empty((len(states), len(cuts)))
-    _lp.evaluate(padded(cuts), np.ascontiguousarray(states), out)
-    return out
+    return _lp.evaluate(padded(cuts), np.ascontiguousarray(states))
 
 
 def padded(cuts: Floats) -> Floats:
     """Return cuts as the solver takes them: with zeros at the end, to whole vectors."""
-    wide = np.zeros((len(cuts), _lp.cut_width(cuts.shape[1] - 1)))
+    wide = np.zeros((len(cuts), cut_width(cuts.shape[1] - 1)))
     wide[:, : cuts.shape[1]] = cuts
     return wide
 

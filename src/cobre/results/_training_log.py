@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from cobre.estimates import gap_percent
 from cobre.results._columns import schema_of
-from cobre.results._training_tables import TRAINING
-
-_TABLES = ("convergence", "timing/iterations", "timing/mpi_ranks", "solver/iterations")
+from cobre.results._training_tables import FILLED, TRAINING, Iteration
 
 
 class TrainingLog:
     """The iterations of a training. `add` each as it finishes; `Writer.training` writes what there is."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _TABLES}
+        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in FILLED}
         self.seconds = 0.0
 
     def add(self, event: Any) -> None:
         """Take an iteration that has finished, with the fields of `cobre.sddp.IterationFinished`."""
         active = self._rows["convergence"][-1]["cuts_active"] if self.iterations else 0
-        spent, self.seconds = event.seconds - self.seconds, event.seconds
-        for name, rows in {
-            "convergence": [_convergence(event, spent, active)],
-            "timing/iterations": [_timings(event, spent)],
-            "timing/mpi_ranks": [_rank(times) for times in event.ranks],
-            "solver/iterations": [_solver(event)],
-        }.items():
-            self._rows[name] += [{"iteration": event.iteration, **row} for row in rows]
+        finished = Iteration(event, event.seconds - self.seconds, active)
+        self.seconds = event.seconds
+        for name, columns in FILLED.items():
+            for record in event.ranks if name == "timing/mpi_ranks" else [finished]:
+                row = {filled.column.name: filled.value(record) for filled in columns}
+                self._rows[name].append({"iteration": event.iteration, **row})
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -73,59 +67,3 @@ class TrainingLog:
     def _last(self, name: str) -> float | None:
         rows = self._rows["convergence"]
         return rows[-1][name] if rows else None
-
-
-def _convergence(event: Any, spent: float, active: int) -> dict[str, Any]:
-    """``active`` cuts were in use before the iteration, which took ``spent`` seconds."""
-    return {
-        "lower_bound": event.bound,
-        "upper_bound_mean": event.estimate.mean,
-        "upper_bound_std": event.estimate.standard_deviation,
-        "gap_percent": gap_percent(event.bound, event.estimate.mean),
-        "cuts_added": event.cuts_added,
-        "cuts_removed": active + event.cuts_added - event.cuts_active,
-        "cuts_active": event.cuts_active,
-        "time_forward_ms": _ms(event.forward_s),
-        "time_backward_ms": _ms(event.backward_s),
-        "time_total_ms": _ms(spent),
-        "forward_passes": event.estimate.count,
-        "lp_solves": event.programmes,
-    }
-
-
-def _timings(event: Any, spent: float) -> dict[str, Any]:
-    left = spent - event.forward_s - event.backward_s - event.selection_s
-    return {
-        "rank": 0,
-        "forward_wall_ms": _ms(event.forward_s),
-        "backward_wall_ms": _ms(event.backward_s),
-        "cut_selection_ms": _ms(event.selection_s),
-        "overhead_ms": max(_ms(left), 0),
-    }
-
-
-def _rank(times: Any) -> dict[str, Any]:
-    return {
-        "rank": times.rank,
-        "forward_time_ms": _ms(times.forward_s),
-        "backward_time_ms": _ms(times.backward_s),
-        "communication_time_ms": _ms(times.communication_s),
-        "idle_time_ms": _ms(times.waiting_s),
-        "lp_solves": times.solves,
-        "scenarios_processed": times.trajectories,
-    }
-
-
-def _solver(event: Any) -> dict[str, Any]:
-    return {
-        "lp_solves": event.solves,
-        "lp_successes": event.solves,
-        "lp_retries": event.retries,
-        "lp_failures": 0,
-        "simplex_iterations": event.simplex_iterations,
-        "solve_time_ms": 1000 * math.fsum(times.solving_s for times in event.ranks),
-    }
-
-
-def _ms(seconds: float) -> int:
-    return round(1000 * seconds)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from cobre.estimates import Estimate
 from cobre.lp import Floats, Ints
 from cobre.sddp import _archive
 from cobre.sddp._engine import Engine
+from cobre.sddp._exchange import CutSelector
 from cobre.sddp._method import Method
 from cobre.sddp._progress import Remaining, SimulationRecord
-from cobre.sddp._selecting import Selecting
 from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy
 from cobre.sddp.problem import MultistageProblem
@@ -65,12 +66,12 @@ class Moment:
     counts: list[int]
     mixtures: list[int]
     active: list[Ints]
-    anchors: list[Ints | None]
+    bases: list[Ints | None]
     tight: list[Ints]
     visited: list[Floats]
 
     @classmethod
-    def of(cls, engine: Engine, selecting: Selecting, history: History) -> Moment:
+    def of(cls, engine: Engine, selecting: CutSelector, history: History) -> Moment:
         """Return the run as it is now."""
         return cls(
             History(
@@ -83,7 +84,7 @@ class Moment:
             [len(pool) for pool in engine.pools],
             [len(pool.mixtures) for pool in engine.pools],
             [pool.active for pool in engine.pools],
-            list(engine.anchors),
+            list(engine.bases),
             list(selecting.tight),
             list(selecting.visited),
         )
@@ -98,16 +99,16 @@ class Moment:
                 pool.born[:count],
                 active,
                 np.array(pool.mixtures[:mixtures]).reshape(mixtures, engine.families(i) - 1),
-                anchor,
+                basis,
             )
-            for i, (node, pool, count, mixtures, active, anchor) in enumerate(
+            for i, (node, pool, count, mixtures, active, basis) in enumerate(
                 zip(
                     problem.nodes,
                     engine.pools,
                     self.counts,
                     self.mixtures,
                     self.active,
-                    self.anchors,
+                    self.bases,
                     strict=True,
                 )
             )
@@ -137,7 +138,7 @@ class Moment:
         _archive.write(path, header, arrays)
 
 
-def resume(path: str | Path, engine: Engine, selecting: Selecting) -> History:
+def resume(path: str | Path, engine: Engine, selecting: CutSelector) -> History:
     """Bring an engine to where a checkpoint was written; return the history.
 
     Raises:
@@ -150,12 +151,13 @@ def resume(path: str | Path, engine: Engine, selecting: Selecting) -> History:
             str(path), "it is a policy, not a checkpoint; give it as warm_start to begin with its cuts"
         )
     require_the_same(path, policy, engine.problem, engine.method)
-    restore(policy, engine)
+    restore(policy, engine, path)
     if "tight" in arrays:
         ends = np.cumsum(arrays["sizes"][:, 0])[:-1]
         selecting.tight = np.split(arrays["tight"], ends)
-        for solver, tight in zip(engine.solvers, selecting.tight, strict=True):
-            solver.native.set_tight_in(tight)
+        with _refusing_damage(path):
+            for solver, tight in zip(engine.solvers, selecting.tight, strict=True):
+                solver.native.set_last_tight(tight)
     if "visited" in arrays:
         selecting.visited = np.split(arrays["visited"], np.cumsum(arrays["visited_counts"])[:-1])
     return _history(header["history"])
@@ -171,25 +173,47 @@ def saved_log(path: str | Path) -> list[IterationFinished]:
     return _history(header["history"]).log if header.get("kind") == "checkpoint" else []
 
 
-def restore(policy: Policy, engine: Engine) -> None:
-    """Put a policy into a fresh engine: its cuts, those that are active, and where solves begin."""
-    load_cuts(policy, engine)
-    # A start that belongs to another problem may not be a basis of this one.
-    with_starts = policy.fingerprint == engine.problem.fingerprint
-    for number, node in enumerate(engine.problem.nodes):
-        record = policy.records[node.name]
-        engine.solvers[number].native.activate(record.active)
-        if with_starts and record.anchor is not None:
-            engine.set_anchor(number, record.anchor)
+def restore(policy: Policy, engine: Engine, path: str | Path = "the policy") -> None:
+    """Put a policy into a fresh engine: its cuts, which of them are active, and warm-start bases.
+
+    Raises:
+        PolicyFileError: some of its numbers cannot be right.
+    """
+    load_cuts(policy, engine, path)
+    # The basis of another problem may not be one of this problem.
+    with_bases = policy.fingerprint == engine.problem.fingerprint
+    with _refusing_damage(path):
+        for number, node in enumerate(engine.problem.nodes):
+            record = policy.records[node.name]
+            engine.solvers[number].native.activate(record.active)
+            if with_bases and record.basis is not None:
+                engine.set_basis(number, record.basis)
 
 
-def load_cuts(policy: Policy, engine: Engine, *, born: int | None = None) -> None:
-    """Put the cuts of a policy into the engine's pools. ``born`` overrides the iterations that made them."""
-    for number, node in enumerate(engine.problem.nodes):
-        record, pool = policy.records[node.name], engine.pools[number]
-        pool.add_mixtures(list(record.mixtures))
-        pool.append(np.ascontiguousarray(record.cuts), np.ascontiguousarray(record.families), 0)
-        pool.born = record.born.copy() if born is None else np.full(len(pool), born, np.int32)
+def load_cuts(
+    policy: Policy, engine: Engine, path: str | Path = "the policy", *, born: int | None = None
+) -> None:
+    """Put the cuts of a policy into the engine's pools. ``born`` overrides the iterations that made them.
+
+    Raises:
+        PolicyFileError: some of its numbers cannot be right.
+    """
+    with _refusing_damage(path):
+        for number, node in enumerate(engine.problem.nodes):
+            record, pool = policy.records[node.name], engine.pools[number]
+            pool.add_mixtures(list(record.mixtures))
+            pool.append(np.ascontiguousarray(record.cuts), np.ascontiguousarray(record.families), 0)
+            pool.born = record.born.copy() if born is None else np.full(len(pool), born, np.int32)
+
+
+@contextmanager
+def _refusing_damage(path: str | Path) -> Iterator[None]:
+    """Report numbers that the native solver refuses as damage of the file that they are from."""
+    try:
+        yield
+    except ValueError as exc:
+        reason = f"it is damaged ({exc}); use an earlier copy, or train again"
+        raise PolicyFileError(str(path), reason) from exc
 
 
 def require_the_same(

@@ -1,29 +1,36 @@
-"""Cuts in the making: those of the trial states of one node, in one step of the way back."""
+"""The cuts of a node: batches of new ones, and the pool of all, which is stored once per machine."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre import _lp
-from cobre.lp import Floats
-from cobre.sddp._engine import Engine
+from cobre.comm import BackendCommunicator, SharedRegion
+from cobre.lp import Floats, Ints, StageSolver, aggregate_cuts, cut_width
+
+if TYPE_CHECKING:
+    from cobre.sddp._engine import Engine
+
+#: The least number of cuts in the first block of a pool. Each further block doubles the memory.
+FIRST_BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
-    """Cuts, and what they were made of. All arrays have one element per trial state.
+class CutBatch:
+    """New cuts of one node, and what they were made of. All arrays have one element per trial state.
 
     Attributes:
         states: the trial states.
         cuts: trial states by cuts by an intercept and the slopes. One cut each, or one per outcome.
-        values: trial states by cuts: what each of them bounds, as computed at the state.
-        weights: trial states by outcomes, if cuts are by outcome: how these make up the total.
-        totals: what all that follows is worth.
-        expected: what the policy took that for on the way forward, discounted; -inf if nobody asked it.
+        values: trial states by cuts: the value that each cut bounds, as computed at the trial state.
+        weights: trial states by outcomes, if cuts are by outcome: those of the outcomes in the total.
+        totals: the value of all that follows.
+        expected: the policy's estimate of that on the way forward, discounted; -inf if there was none.
     """
 
     states: Floats
@@ -47,7 +54,7 @@ class Made:
         cuts = np.ascontiguousarray(flat).reshape(len(rows), each, width)
         return type(self)(states, cuts, values, weights, totals[:, 0], expected[:, 0])
 
-    def with_others(self, which: NDArray[np.intp], others: Made) -> Made:
+    def replacing(self, which: NDArray[np.intp], others: CutBatch) -> CutBatch:
         """Return these with other cuts for some of the states; what was expected of them remains."""
         changed = {name: getattr(self, name).copy() for name in ("cuts", "values", "weights", "totals")}
         for name, array in changed.items():
@@ -55,26 +62,26 @@ class Made:
         return replace(self, **changed)
 
 
-def make(engine: Engine, node: int, states: Floats, values: Floats, slopes: NDArray[np.float64]) -> Made:
-    """Make cuts of the values and slopes of all outcomes, at trial states of a node."""
-    by_outcome = node != Engine.ROOT and engine.method.cuts == "multi"
-    # The end, which comes last, needs no cut of its own: it is worth nothing.
+def make_cuts(
+    engine: Engine, node: int, states: Floats, values: Floats, slopes: NDArray[np.float64]
+) -> CutBatch:
+    """Make cuts from the values and slopes of all outcomes, at trial states of a node."""
+    by_outcome = node != engine.ROOT and engine.method.cuts == "multi"
+    # The end, which comes last, needs no cut of its own: its value is 0.
     each = engine.outcomes[node].count if by_outcome else 1
     weights = _weights(engine, node, values)
     count, width = len(states), engine.states
-    cuts = np.empty((count * each, width + 1))
     if by_outcome:
-        _lp.aggregate(
-            np.ones((len(cuts), 1)),
-            np.ascontiguousarray(values[:, :each]).reshape(-1, 1),
-            np.ascontiguousarray(slopes[:, :each]).reshape(len(cuts), 1, width),
-            np.repeat(states, each, axis=0),
-            cuts,
+        cuts = aggregate_cuts(
+            weights=np.ones((count * each, 1)),
+            values=np.ascontiguousarray(values[:, :each]).reshape(-1, 1),
+            slopes=np.ascontiguousarray(slopes[:, :each]).reshape(count * each, 1, width),
+            states=np.repeat(states, each, axis=0),
         )
     else:
-        _lp.aggregate(weights, values, slopes, states, cuts)
+        cuts = aggregate_cuts(weights=weights, values=values, slopes=slopes, states=states)
     totals = np.sum(weights * values, axis=1)
-    return Made(
+    return CutBatch(
         states,
         cuts.reshape(count, each, width + 1),
         values[:, :each] if by_outcome else totals[:, None],
@@ -88,3 +95,95 @@ def _weights(engine: Engine, node: int, values: Floats) -> Floats:
     if not len(values):
         return np.empty_like(values)
     return np.ascontiguousarray(engine.risks[node].weights(values, engine.outcomes[node].probabilities))
+
+
+class _Block(NamedTuple):
+    region: SharedRegion
+    readable: Floats
+    writable: Floats
+
+
+class CutPool:
+    """All cuts of a node: rows of an intercept and one slope per state.
+
+    Memory comes in blocks that all ranks of a machine share, so a cut is stored once per machine, whatever
+    the number of ranks and threads. Blocks are never moved: solvers refer to them. All ranks make the same
+    calls in the same order.
+    """
+
+    def __init__(self, comm: BackendCommunicator, solver: StageSolver) -> None:
+        self._comm = comm
+        self._solver = solver
+        self._numbers = solver.states + 1
+        self._width = cut_width(solver.states)  # with zeros at the end
+        self._open = ExitStack()
+        self._blocks: list[_Block] = []
+        #: Which value of what follows each cut bounds.
+        self.families: Ints = np.empty(0, np.int32)
+        #: The iteration that made each cut.
+        self.born: Ints = np.empty(0, np.int32)
+        #: Combinations of families that bound the first, for multi cut.
+        self.mixtures: list[Floats] = []
+
+    def __len__(self) -> int:
+        """Return the number of cuts, active or not."""
+        return len(self.families)
+
+    @property
+    def active(self) -> Ints:
+        """The cuts that solves consider, ascending."""
+        return self._solver.native.active()
+
+    def append(self, cuts: Floats, families: Ints, iteration: int) -> None:
+        """Add cuts. A collective of the ranks that share the memory."""
+        if not len(cuts):
+            return
+        self._reserve(len(self) + len(cuts))
+        self._write(cuts)
+        self.families = np.concatenate([self.families, families])
+        self.born = np.concatenate([self.born, np.full(len(cuts), iteration, np.int32)])
+        self._solver.native.extend_cuts(families)
+
+    def add_mixtures(self, weights: Sequence[Floats]) -> None:
+        """Add those combinations of families that are not there yet."""
+        known = {mixture.tobytes() for mixture in self.mixtures}
+        for mixture in weights:
+            if mixture.tobytes() not in known:
+                known.add(mixture.tobytes())
+                self.mixtures.append(mixture.copy())
+                self._solver.native.add_mixture(mixture)
+
+    def rows(self, count: int | None = None) -> Floats:
+        """Return a copy of the first cuts, of all unless a number is given."""
+        count = len(self) if count is None else count
+        parts = [block.readable[:, : self._numbers] for block in self._blocks]
+        return np.concatenate([*parts, np.empty((0, self._numbers))])[:count]
+
+    def close(self) -> None:
+        """Release the memory."""
+        self._open.close()
+
+    def _reserve(self, count: int) -> None:
+        capacity = sum(len(block.readable) for block in self._blocks)
+        if count <= capacity:
+            return
+        more = max(FIRST_BLOCK, capacity, count - capacity)
+        region = self._open.enter_context(self._comm.create_shared_region(more * self._width, np.float64))
+        shape = more, self._width
+        self._blocks.append(
+            _Block(region, region.as_array().reshape(shape), region.as_mut_array().reshape(shape))
+        )
+        self._solver.native.add_block(self._blocks[-1].readable)
+
+    def _write(self, cuts: Floats) -> None:
+        first, before = len(self), 0
+        for block in self._blocks:
+            begin, end = max(first - before, 0), min(first + len(cuts) - before, len(block.readable))
+            if begin < end:
+                # All ranks have the same cuts. The leader alone writes them, so that no two processes write
+                # to the same memory; the others must not read before the fence.
+                if self._comm.is_leader:
+                    part = cuts[begin + before - first : end + before - first]
+                    block.writable[begin:end, : self._numbers] = part
+                block.region.fence()
+            before += len(block.readable)

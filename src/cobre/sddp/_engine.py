@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,19 +23,19 @@ from cobre.lp import (
     SparseMatrix,
     StageSolver,
     States,
-    Workers,
+    ThreadPool,
     highs_of,
     realized,
 )
+from cobre.sddp._cuts import CutPool
 from cobre.sddp._graph import depth_of, outcomes
 from cobre.sddp._method import Method
-from cobre.sddp._pool import CutPool
 from cobre.sddp.problem import ROOT, MultistageProblem
 
 
 @dataclass
 class Statistics:
-    """What solving took.
+    """Counts and times of solving.
 
     Attributes:
         solves: linear programmes solved. Equal ones are solved once by each rank that meets them.
@@ -43,7 +43,7 @@ class Statistics:
         iterations: of the simplex method.
         retries: runs that needed more than the usual way.
         solver_s: seconds in the solver, summed over threads.
-        unit_s: seconds in solving altogether, the solver's included, summed over threads.
+        solving_s: seconds of solving, the solver's included, summed over threads.
     """
 
     solves: int = 0
@@ -51,10 +51,10 @@ class Statistics:
     iterations: int = 0
     retries: int = 0
     solver_s: float = 0.0
-    unit_s: float = 0.0
+    solving_s: float = 0.0
 
     def add(self, other: Statistics) -> None:
-        """Count what the other has, too."""
+        """Add the counts and times of another."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
@@ -87,10 +87,10 @@ class Engine:
         self.initial = np.array(
             [problem.initial_state.get(state, 0.0) for state in problem.states], np.float64
         )
-        workers = Workers(threads)
+        pool = ThreadPool(threads)
         self.solvers = [
             StageSolver(
-                workers,
+                pool,
                 node.program,
                 node.noise,
                 States(
@@ -108,7 +108,7 @@ class Engine:
             )
         ]
         self.pools = [CutPool(comm, solver) for solver in self.solvers]
-        self.anchors: list[Ints | None] = [None] * len(self.solvers)
+        self.bases: list[Ints | None] = [None] * len(self.solvers)
         self._meetings_s: list[float] = []
         for solver in self.solvers:
             solver.native.resize_slots(1)
@@ -134,20 +134,25 @@ class Engine:
         rank = self.comm.rank if rank is None else rank
         return range(count * rank // self.comm.size, count * (rank + 1) // self.comm.size)
 
-    def set_anchor(self, node: int, start: Ints) -> None:
-        """From now on this is where solves of a node begin that have nothing better."""
-        self.anchors[node] = start
-        self.solvers[node].native.set_slot(0, start)
+    def set_basis(self, node: int, basis: Ints) -> None:
+        """Set the warm-start basis of a node, from which solves begin that have none of their own.
 
-    def anchor_slot(self, node: int) -> int:
-        """Return the slot of a node's anchor, -1 while there is none."""
-        return -1 if self.anchors[node] is None else 0
+        Raises:
+            ValueError: it is not a basis of the node's programme.
+        """
+        self.solvers[node].native.set_slot(0, basis)
+        self.bases[node] = basis
+
+    def basis_slot(self, node: int) -> int:
+        """Return the slot of a node's warm-start basis, -1 while there is none."""
+        return -1 if self.bases[node] is None else 0
 
     def take_statistics(self) -> Statistics:
         """Return what solving took since the last call."""
         total = Statistics()
         for solver in self.solvers:
-            total.add(Statistics(**solver.native.take_statistics()))  # type: ignore[arg-type]
+            taken = solver.native.take_statistics()
+            total.add(Statistics(**{field.name: getattr(taken, field.name) for field in fields(Statistics)}))
         return total
 
     @contextmanager
@@ -168,7 +173,7 @@ class Engine:
         try:
             yield
         except SolveFailure as exc:
-            raise self._solve_error(exc, node, states[exc.unit], table) from None
+            raise self._solve_error(exc, node, states[exc.task], table) from None
 
     def save(self, label: str, node: int, state: Floats) -> str | None:
         """Save a node's programme, with its first realisation, for people to look at. A collective."""

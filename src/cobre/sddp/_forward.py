@@ -89,7 +89,7 @@ def walk(
     )
     paths.states[0] = engine.initial
     tables = {number: engine.solvers[number].costs_of(table) for number, table in sample.tables.items()}
-    used = [1] * len(engine.solvers)  # slot 0 is the anchor's
+    used = [1] * len(engine.solvers)  # slot 0 is the node's warm-start basis
     for step in range(steps):
         paths.states[step + 1] = paths.states[step]
         for number in np.unique(sample.nodes[step]):
@@ -122,7 +122,7 @@ def _solve(  # noqa: PLR0913, PLR0917  the body of walk's loop
     )
     unique = np.unique(which, return_index=True)[1]
     units = len(unique)
-    starts = np.full(units, engine.anchor_slot(number), np.int32)
+    starts = np.full(units, engine.basis_slot(number), np.int32)
     saves = np.full(units, -1, np.int32)
     if iteration >= 0:
         saves = np.arange(used[number], used[number] + units, dtype=np.int32)

@@ -1,37 +1,39 @@
-"""What a simulation sees: each node that trajectories come to, with all that is decided there."""
+"""The record of a simulation: visits of trajectories to nodes, and the table of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from cobre.lp import Floats, Ints, Steps
 from cobre.sddp import _forward
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths, Wanted
+from cobre.sddp.problem import MultistageProblem
 from cobre.sddp.sampling import Draw
 
 
 @dataclass(frozen=True, eq=False)
 class Visit:
-    """One node at one step of some trajectories: in all arrays a row for each of them.
+    """The visit of some trajectories to one node at one step: in all arrays a row for each of them.
 
     Attributes:
         step: from 0.
         node: its number in the problem.
         trajectories: their numbers, of all that are simulated.
-        realizations: which each of them met.
+        realizations: the realisation of each of them.
         noise: the numbers of these, in the order of the node's `Noise.places`.
         costs: of the step, not discounted.
         objectives: these, and the discounted value of what follows as the policy sees it.
         incoming: the states on arrival, in the order of the problem's.
         outgoing: likewise, on leaving.
-        columns: the values of the columns that were asked for.
-        duals: those of the rows that were asked for: what one more on the right-hand side would cost.
+        columns: the values of the columns asked for.
+        duals: those of the rows asked for: the cost of one more on the right-hand side.
     """
 
     step: int
@@ -48,10 +50,10 @@ class Visit:
 
 
 class Recorder(Protocol):
-    """Who keeps what a simulation sees.
+    """A receiver of visits during a simulation.
 
-    It is called on every rank with the visits of the trajectories which that rank simulates, some whole
-    trajectories at a time, and so must be able to be pickled.
+    It is called on every rank with the visits of that rank's trajectories, a batch of whole trajectories at a
+    time, and so must be picklable.
     """
 
     def __call__(self, visits: Sequence[Visit]) -> None:
@@ -59,7 +61,7 @@ class Recorder(Protocol):
 
 
 class Watcher:
-    """Walks trajectories, and keeps their visits.
+    """Simulates trajectories and records their visits.
 
     Args:
         engine: with the policy in it.
@@ -70,7 +72,7 @@ class Watcher:
         self._engine, self._wanted = engine, dict(enumerate(wanted))
 
     def bytes_per_trajectory(self) -> int:
-        """What the visits of one trajectory take in memory, at most."""
+        """Return the memory for the visits of one trajectory, at most."""
         widths = [
             len(want.columns) + len(want.duals) + len(node.noise.places)
             for want, node in zip(self._wanted.values(), self._engine.problem.nodes, strict=True)
@@ -103,3 +105,69 @@ class Watcher:
             )
 
         return _forward.walk(engine, sample, wanted=self._wanted, observe=observe), visits
+
+
+class VisitTable:
+    """The table of a simulation, a row per trajectory and step: its columns, and visits as rows of numbers.
+
+    Args:
+        problem: what is simulated.
+        columns: names of columns whose values to record.
+        duals: names of rows whose duals to record.
+    """
+
+    def __init__(self, problem: MultistageProblem, columns: Sequence[str], duals: Sequence[str]) -> None:
+        self._problem, self._columns, self._duals = problem, columns, duals
+        states = problem.states
+        self._labels = [f"{state}_in" for state in states] + [f"{state}_out" for state in states]
+        self._labels += [*columns, *duals]
+        self.width = 3 + len(self._labels)  # node, realisation and cost come first
+
+    def wanted(self) -> list[Wanted]:
+        """Return the columns and duals to read at each node."""
+        programs = [node.program for node in self._problem.nodes]
+        return [
+            Wanted(_places(self._columns, program.column_names), _places(self._duals, program.row_names))
+            for program in programs
+        ]
+
+    def rows(self, visits: Sequence[Visit], first: int, count: int, depth: int) -> Floats:
+        """Return per trajectory the numbers of all its steps; missing ones are NaN."""
+        record = np.full((count, depth, self.width), np.nan)
+        states = len(self._problem.states)
+        for visit in visits:
+            program = self._problem.nodes[visit.node].program
+            rows = record[visit.trajectories - first, visit.step]
+            rows[:, 0], rows[:, 1], rows[:, 2] = visit.node, visit.realizations, visit.costs
+            rows[:, 3 : 3 + states], rows[:, 3 + states : 3 + 2 * states] = visit.incoming, visit.outgoing
+            at = 3 + 2 * states
+            for names, known, values in (
+                (self._columns, program.column_names, visit.columns),
+                (self._duals, program.row_names, visit.duals),
+            ):
+                rows[:, [at + i for i, name in enumerate(names) if name in known]] = values
+                at += len(names)
+            record[visit.trajectories - first, visit.step] = rows
+        return record.reshape(count, depth * self.width)
+
+    def table(self, numbers: Floats, depth: int) -> pa.Table:
+        """Return the rows of all trajectories as a table."""
+        rows = numbers.reshape(-1, self.width)
+        visited = np.flatnonzero(rows[:, 0] >= 0)
+        rows = rows[visited]
+        names = pa.array([node.name for node in self._problem.nodes])
+        columns: dict[str, Any] = {
+            "trajectory": pa.array(visited // depth, pa.int32()),
+            "step": pa.array(visited % depth, pa.int32()),
+            "node": pa.DictionaryArray.from_arrays(pa.array(rows[:, 0].astype(np.int32)), names),
+            "realization": pa.array(rows[:, 1].astype(np.int32)),
+            "cost": pa.array(rows[:, 2]),
+        }
+        for i, label in enumerate(self._labels):
+            values = rows[:, 3 + i]
+            columns[label] = pa.array(values, mask=np.isnan(values))
+        return pa.table(columns)
+
+
+def _places(names: Sequence[str], known: Sequence[str]) -> Ints:
+    return np.array([known.index(name) for name in names if name in known], np.int32)

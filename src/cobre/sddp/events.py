@@ -53,26 +53,28 @@ class TrainingStarted:
 
 @dataclass(frozen=True)
 class RankTimes:
-    """What an iteration was to one rank.
+    """The work and times of one rank in an iteration.
 
     Attributes:
-        rank: which one.
+        rank: its number.
         forward_s: seconds in the forward pass, waiting for others included.
         backward_s: seconds in the backward pass, likewise.
-        communication_s: seconds of these in which it told others, heard from them or waited for them.
+        communication_s: seconds of these in which it communicated or waited for other ranks.
         solving_s: seconds of solving, summed over its threads.
         solves: linear programmes that it solved.
         trajectories: that were its own.
-        waiting_s: seconds of ``communication_s`` in which it waited for the last to come.
+        waiting_s: seconds of ``communication_s`` in which it waited for the last rank to arrive.
     """
 
+    # A field added here is exchanged between ranks and kept in checkpoints as it is. It needs a default, so
+    # that older checkpoints can be read.
     rank: int
-    forward_s: float
-    backward_s: float
-    communication_s: float
-    solving_s: float
-    solves: int
-    trajectories: int
+    forward_s: float = 0.0
+    backward_s: float = 0.0
+    communication_s: float = 0.0
+    solving_s: float = 0.0
+    solves: int = 0
+    trajectories: int = 0
     waiting_s: float = 0.0
 
 

@@ -46,14 +46,14 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NodeRecord:
-    """What is known of a node: see `cobre.sddp._pool` and `cobre.sddp._engine`."""
+    """The cuts of a node, and its warm-start basis: see `cobre.sddp._cuts` and `cobre.sddp._engine`."""
 
     cuts: Floats
     families: Ints
     born: Ints
     active: Ints
     mixtures: Floats
-    anchor: Ints | None
+    basis: Ints | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +199,10 @@ class Policy:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of a file: those of all nodes after one another, and how many are each node's."""
         records = list(self.records.values())
-        anchors = [np.empty(0, np.int32) if record.anchor is None else record.anchor for record in records]
+        bases = [np.empty(0, np.int32) if record.basis is None else record.basis for record in records]
         sizes = [
-            [len(record.cuts), len(record.active), *record.mixtures.shape, len(anchor)]
-            for record, anchor in zip(records, anchors, strict=True)
+            [len(record.cuts), len(record.active), *record.mixtures.shape, len(basis)]
+            for record, basis in zip(records, bases, strict=True)
         ]
         return {
             "sizes": np.array(sizes, np.int64),
@@ -211,7 +211,7 @@ class Policy:
             "born": np.concatenate([record.born for record in records]),
             "active": np.concatenate([record.active for record in records]),
             "mixtures": np.concatenate([record.mixtures.reshape(-1) for record in records]),
-            "anchors": np.concatenate(anchors),
+            "anchors": np.concatenate(bases),
         }
 
     @classmethod
@@ -236,9 +236,9 @@ class Policy:
         flat_ends = np.cumsum(sizes[:, 2] * sizes[:, 3])
         records = {}
         for i, name in enumerate(header["nodes"]):
-            cuts, active, mixtures, outcomes, anchor = (int(size) for size in sizes[i])
+            cuts, active, mixtures, outcomes, length = (int(size) for size in sizes[i])
             own = slice(int(ends[i, 0]) - cuts, int(ends[i, 0]))
-            start = arrays["anchors"][int(ends[i, 4]) - anchor : int(ends[i, 4])]
+            basis = arrays["anchors"][int(ends[i, 4]) - length : int(ends[i, 4])]
             mixed = arrays["mixtures"][int(flat_ends[i]) - mixtures * outcomes : int(flat_ends[i])]
             records[name] = NodeRecord(
                 arrays["cuts"][own],
@@ -246,7 +246,7 @@ class Policy:
                 arrays["born"][own],
                 arrays["active"][int(ends[i, 1]) - active : int(ends[i, 1])],
                 mixed.reshape(mixtures, outcomes),
-                start if anchor else None,
+                basis if length else None,
             )
         return cls(
             tuple(header["states"]),

@@ -18,11 +18,10 @@ from cobre.sddp import _forward
 from cobre.sddp._checkpoint import restore
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Wanted
+from cobre.sddp._graph import value_bounds
 from cobre.sddp._method import Method
 from cobre.sddp._parallel import on_ranks
-from cobre.sddp._table import Columns
-from cobre.sddp._value_bound import value_bounds
-from cobre.sddp._visits import Recorder, Visit, Watcher
+from cobre.sddp._visits import Recorder, Visit, VisitTable, Watcher
 from cobre.sddp.events import Listener, SimulationProgress
 from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem
@@ -255,7 +254,7 @@ class _TableRun(_Run[SimulationResult]):
     duals: tuple[str, ...]
 
     def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], SimulationResult]:
-        columns, depth = Columns(self.problem, self.columns, self.duals), engine.depth
+        columns, depth = VisitTable(self.problem, self.columns, self.duals), engine.depth
         parts = [np.empty((0, depth * columns.width + 1))]
         for which, totals, visits in self._batches(engine, columns.wanted(), listeners):
             rows = columns.rows(visits, which.start, len(which), depth)

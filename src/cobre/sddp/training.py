@@ -19,20 +19,20 @@ from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
 from cobre.sddp._engine import Engine, Statistics
+from cobre.sddp._exchange import CutSelector, PathExchange, share_bases, share_measurements
+from cobre.sddp._graph import value_bounds
 from cobre.sddp._guards import Guards
 from cobre.sddp._method import Method
 from cobre.sddp._pace import Pace
 from cobre.sddp._parallel import on_ranks
 from cobre.sddp._progress import Progress
-from cobre.sddp._selecting import Selecting
-from cobre.sddp._sharing import Sharing, share_anchors, share_times
-from cobre.sddp._value_bound import value_bounds
 from cobre.sddp.events import (
     CheckpointWritten,
     Event,
     GuardTripped,
     IterationFinished,
     Listener,
+    RankTimes,
     TrainingFinished,
     TrainingStarted,
 )
@@ -199,15 +199,17 @@ class _Run:
             threads=self.threads,
             folder=folder,
         )
-        with engine, Sharing(engine) as sharing:
-            return _Trainer(self, engine, sharing, listeners).train()
+        with engine, PathExchange(engine) as exchange:
+            return _Trainer(self, engine, exchange, listeners).train()
 
 
 class _Trainer:
-    def __init__(self, run: _Run, engine: Engine, sharing: Sharing, listeners: Sequence[Listener]) -> None:
-        self._run, self._engine, self._sharing = run, engine, sharing
+    def __init__(
+        self, run: _Run, engine: Engine, exchange: PathExchange, listeners: Sequence[Listener]
+    ) -> None:
+        self._run, self._engine, self._exchange = run, engine, exchange
         self._listeners = listeners if engine.comm.rank == 0 else ()
-        self._selecting = Selecting(engine)
+        self._selecting = CutSelector(engine)
         self._guards = Guards(engine)
         self._statistics = Statistics()
         self._history = self._prepared()
@@ -259,7 +261,8 @@ class _Trainer:
                 reason = f"its cuts are {policy.method['cuts']}, those of this run {run.method.cuts}"
             if reason is not None:
                 raise PolicyFileError(str(run.warm_start), f"it cannot be a warm start: {reason}")
-            load_cuts(policy, engine, born=0)
+            path = "the policy" if isinstance(run.warm_start, Policy) else run.warm_start
+            load_cuts(policy, engine, path, born=0)
         return History()
 
     def _iterate(self, iteration: int) -> str | None:
@@ -269,8 +272,8 @@ class _Trainer:
         own = engine.block(method.trajectories)
         draw = Draw(method.seed, iteration, own.start, len(own), method.trajectories, engine.depth)
         paths = _forward.walk(engine, method.sampling.sample(engine.problem, draw), iteration=iteration)
-        trials, costs = self._sharing.paths(paths)
-        share_anchors(engine, trials, paths)
+        trials, costs = self._exchange.gather(paths)
+        share_bases(engine, trials, paths)
         forward = time.perf_counter()
         back = BackwardPass(engine, trials, paths, iteration, self._guards)
         bound, added = back.run()
@@ -280,13 +283,19 @@ class _Trainer:
 
         # Each bound is valid for ever, so the best of them is the bound; selection or rounding may lose some.
         earlier = engine.sign * history.bounds[-1] if history.bounds else -np.inf
-        self._guards.judge_bound(bound, earlier, iteration)
+        self._guards.check_bound(bound, earlier, iteration)
         best = max(bound, earlier)
         history.bounds.append(engine.sign * best)
         history.estimates.append(Estimate.of((engine.sign * costs).tolist()))
-        self._guards.judge_mean(best, history.estimates, iteration)
+        self._guards.check_mean(best, history.estimates, iteration)
         history.seconds = self._earlier_s + self._clock()
-        statistics, ranks = share_times(engine, forward - begun, backward - forward, len(own))
+        times = RankTimes(
+            engine.comm.rank,
+            forward_s=forward - begun,
+            backward_s=backward - forward,
+            trajectories=len(own),
+        )
+        statistics, ranks = share_measurements(engine, times)
         self._statistics.add(statistics)
         self._pace.tick(iteration, history.seconds)
         progress = self._progress()
@@ -294,20 +303,20 @@ class _Trainer:
         remaining = self._run.rule.remaining(progress, self._pace.seconds_of) if reason is None else None
         event = IterationFinished(
             iteration,
-            history.bounds[-1],
-            history.estimates[-1],
-            added,
-            sum(len(pool.active) for pool in engine.pools),
-            int(np.sum(trials.nodes[1:] >= 0)) + back.programmes,
-            statistics.solves,
-            statistics.iterations,
-            statistics.retries,
-            forward - begun,
-            backward - forward,
-            selected - backward,
-            history.seconds,
-            ranks,
-            remaining,
+            bound=history.bounds[-1],
+            estimate=history.estimates[-1],
+            cuts_added=added,
+            cuts_active=sum(len(pool.active) for pool in engine.pools),
+            programmes=int(np.sum(trials.nodes[1:] >= 0)) + back.programmes,
+            solves=statistics.solves,
+            simplex_iterations=statistics.iterations,
+            retries=statistics.retries,
+            forward_s=times.forward_s,
+            backward_s=times.backward_s,
+            selection_s=selected - backward,
+            seconds=history.seconds,
+            ranks=ranks,
+            remaining=remaining,
         )
         history.log.append(event)
         self._moment = Moment.of(engine, self._selecting, history)

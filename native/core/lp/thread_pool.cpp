@@ -1,19 +1,22 @@
-#include "core/lp/workers.hpp"
+#include "core/lp/thread_pool.hpp"
 
 #include <chrono>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "core/thread.hpp"
 
 namespace cobre::lp {
 
-Workers::Workers(int threads) {
-  for (int worker = 0; worker < threads; ++worker) {
-    threads_.push_back(start_quiet_thread([this, worker] { serve(worker); }));
+ThreadPool::ThreadPool(int threads) {
+  if (threads < 1) throw std::invalid_argument("at least one thread solves, not " + std::to_string(threads));
+  for (int thread = 0; thread < threads; ++thread) {
+    threads_.push_back(start_quiet_thread([this, thread] { serve(thread); }));
   }
 }
 
-Workers::~Workers() {
+ThreadPool::~ThreadPool() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
@@ -22,20 +25,20 @@ Workers::~Workers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool Workers::run(int units, const std::function<void(int, int)>& work,
-                  const std::function<bool()>& interrupted) {
+bool ThreadPool::run(int tasks, const std::function<void(int, int)>& work,
+                     const std::function<bool()>& interrupted) {
   std::unique_lock lock(mutex_);
   work_ = &work;
-  units_ = units;
+  tasks_ = tasks;
   next_ = 0;
   stop_ = false;
-  busy_ = threads();
+  busy_ = size();
   ++job_;
   begun_.notify_all();
   bool stopped = false;
   while (!ended_.wait_for(lock, std::chrono::milliseconds(50), [this] { return busy_ == 0; })) {
     if (stopped) continue;
-    lock.unlock();  // asking may take Python's lock, which a worker's end must not wait for
+    lock.unlock();  // asking may take Python's lock, which a thread's end must not wait for
     stopped = interrupted();
     if (stopped) stop_ = true;
     lock.lock();
@@ -45,7 +48,7 @@ bool Workers::run(int units, const std::function<void(int, int)>& work,
   return !stopped;
 }
 
-void Workers::serve(int worker) {
+void ThreadPool::serve(int thread) {
   long seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {
@@ -54,7 +57,7 @@ void Workers::serve(int worker) {
     seen = job_;
     lock.unlock();
     try {
-      for (int unit = next_++; unit < units_ && !stop_; unit = next_++) (*work_)(worker, unit);
+      for (int task = next_++; task < tasks_ && !stop_; task = next_++) (*work_)(thread, task);
     } catch (...) {
       stop_ = true;
       const std::lock_guard guard(mutex_);
