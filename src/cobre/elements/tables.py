@@ -38,9 +38,7 @@ def given(unit: str, *columns: tuple[str, str]) -> Iterable[Column]:
 
 STAGE = Column("stage_id", "int32", "id", "number of the stage, from 0")
 BLOCK = Column("block_id", "int32", "id", "number of the block, from 0; null for the whole stage", True)
-STATE = Column(
-    "operative_state_code", "int8", "code", "whether it is out of service, works, or is at its limit"
-)
+STATE = Column("operative_state_code", "int8", "code", "state: out of service, operating, or saturated")
 
 
 def keys(name: str, element: str) -> tuple[Column, ...]:

@@ -32,11 +32,11 @@ def cost_columns(kinds: Collection[str] = KINDS) -> tuple[Column, ...]:
         BLOCK,
         *given(
             "$",
-            ("total_cost", "cost of the stage, and of what follows it as the policy sees it"),
+            ("total_cost", "cost of the stage and of the stages that follow, by the policy"),
             ("immediate_cost", "cost of the stage, not discounted"),
-            ("future_cost", "value of what follows, discounted to the stage"),
+            ("future_cost", "value of the stages that follow, discounted to the stage"),
         ),
-        Column("discount_factor", "float64", "1", "what a cost of this stage counts for at the beginning"),
+        Column("discount_factor", "float64", "1", "discount factor to the beginning of the study"),
         *given("$", *((component.name, component.meaning) for component in cost_components(kinds))),
     )
 

@@ -14,11 +14,11 @@ COLUMNS = (
     *keys("bus_id", "bus"),
     *given("MW", ("load_mw", "load")),
     *given("MWh", ("load_mwh", "energy of the load")),
-    *given("MW", ("deficit_mw", "load that goes unserved")),
-    *given("MWh", ("deficit_mwh", "energy not served")),
-    *given("MW", ("excess_mw", "power that nobody takes")),
-    *given("MWh", ("excess_mwh", "energy that nobody takes")),
-    *given("$/MWh", ("spot_price", "what one more MWh of load would cost")),
+    *given("MW", ("deficit_mw", "unserved load")),
+    *given("MWh", ("deficit_mwh", "unserved energy")),
+    *given("MW", ("excess_mw", "surplus generation")),
+    *given("MWh", ("excess_mwh", "energy of the surplus")),
+    *given("$/MWh", ("spot_price", "marginal cost of load")),
 )
 
 
@@ -48,6 +48,6 @@ TABLES = {"buses": OutputTable(COLUMNS, rows)}
 RANDOM = "load_mw"
 
 COSTS = (
-    CostComponent(2, "deficit_cost", "load that goes unserved", ("deficit",), label="deficit"),
-    CostComponent(3, "excess_cost", "power that nobody takes", ("excess",), label="excess"),
+    CostComponent(2, "deficit_cost", "unserved load", ("deficit",), label="deficit"),
+    CostComponent(3, "excess_cost", "surplus generation", ("excess",), label="excess"),
 )

@@ -13,10 +13,10 @@ from cobre.elements.tables import STATE, BoundType, CostComponent, OutputTable, 
 
 COLUMNS = (
     *keys("contract_id", "contract"),
-    *given("MW", ("power_mw", "power bought; negative for power sold")),
-    *given("MWh", ("energy_mwh", "energy bought; negative for energy sold")),
-    *given("$/MWh", ("price_per_mwh", "price as in the case: negative earns")),
-    *given("$", ("total_cost", "what is paid; negative is earned")),
+    *given("MW", ("power_mw", "power imported; negative for exports")),
+    *given("MWh", ("energy_mwh", "energy imported; negative for exports")),
+    *given("$/MWh", ("price_per_mwh", "price as in the case; negative is revenue")),
+    *given("$", ("total_cost", "cost; negative is revenue")),
     STATE,
 )
 
@@ -40,7 +40,11 @@ TABLES = {"contracts": OutputTable(COLUMNS, rows)}
 
 COSTS = (
     CostComponent(
-        1, "contract_cost", "power bought; negative for power sold", ("contract",), label="contracts"
+        1,
+        "contract_cost",
+        "imports of contracts; revenue of exports is negative",
+        ("contract",),
+        label="contracts",
     ),
 )
 

@@ -16,9 +16,9 @@ COLUMNS = (
     Column("constraint_id", "int32", "id", "id of the constraint"),
     *given(
         "unit of the constraint",
-        ("slack_value", "by how much it is missed; negative if an equation is exceeded"),
+        ("slack_value", "violation; negative if an equation is exceeded"),
     ),
-    *given("$", ("slack_cost", "cost of missing it")),
+    *given("$", ("slack_cost", "cost of the violation")),
 )
 
 
@@ -51,7 +51,7 @@ COSTS = (
     CostComponent(
         14,
         "generic_violation_cost",
-        "constraints of the user's that are missed",
+        "violations of generic constraints",
         ("short", "over"),
         label="constraints",
     ),

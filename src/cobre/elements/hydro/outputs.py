@@ -31,13 +31,21 @@ COLUMNS = (
         ("spillage_m3s", "spilled flow"),
         ("outflow_m3s", "turbined and spilled flow"),
     ),
-    Column("evaporation_m3s", "float64", "m³/s", "what evaporates; null if that is not modelled", True),
-    Column("diverted_inflow_m3s", "float64", "m³/s", "what other plants divert here; null if none can", True),
-    Column("diverted_outflow_m3s", "float64", "m³/s", "what is diverted; null without a channel", True),
+    Column("evaporation_m3s", "float64", "m³/s", "evaporated flow; null if it is not modelled", True),
+    Column(
+        "diverted_inflow_m3s", "float64", "m³/s", "flow diverted here by other plants; null if none can", True
+    ),
+    Column(
+        "diverted_outflow_m3s",
+        "float64",
+        "m³/s",
+        "flow diverted from here; null without a diversion channel",
+        True,
+    ),
     *given(
         "m³/s",
         ("incremental_inflow_m3s", "natural inflow, before water is added to a negative one"),
-        ("inflow_m3s", "all that arrives: natural, from upstream, diverted and pumped"),
+        ("inflow_m3s", "total inflow: natural, from upstream, diverted and pumped"),
     ),
     *given(
         "hm³",
@@ -49,36 +57,36 @@ COLUMNS = (
     Column(
         "productivity_mw_per_m3s", "float64", "MW/(m³/s)", "productivity; null if it is not constant", True
     ),
-    *given("$", ("spillage_cost", "cost of what is spilled")),
-    *given("$/hm³", ("water_value_per_hm3", "what one more hm³ in the reservoir would save")),
-    Column("storage_binding_code", "int8", "code", "which of its limits the final volume is at"),
+    *given("$", ("spillage_cost", "cost of spillage")),
+    *given("$/hm³", ("water_value_per_hm3", "water value: marginal saving of stored water")),
+    Column("storage_binding_code", "int8", "code", "limits that the final volume is at"),
     STATE,
     *given(
         "m³/s",
-        ("turbined_slack_m3s", "turbined flow missing to the least"),
-        ("outflow_slack_below_m3s", "outflow missing to the least"),
-        ("outflow_slack_above_m3s", "outflow above the most"),
+        ("turbined_slack_m3s", "shortfall of turbined flow below its minimum"),
+        ("outflow_slack_below_m3s", "shortfall of outflow below its minimum"),
+        ("outflow_slack_above_m3s", "excess of outflow above its maximum"),
     ),
-    *given("MW", ("generation_slack_mw", "generation missing to the least")),
+    *given("MW", ("generation_slack_mw", "shortfall of generation below its minimum")),
     *given(
         "hm³",
-        ("storage_violation_below_hm3", "volume missing to the least"),
-        ("filling_target_violation_hm3", "volume missing to what a filling should reach"),
+        ("storage_violation_below_hm3", "shortfall of storage below its minimum"),
+        ("filling_target_violation_hm3", "shortfall of storage below the target of the filling"),
     ),
     *given(
         "m³/s",
-        ("evaporation_violation_pos_m3s", "evaporation above the model's"),
-        ("evaporation_violation_neg_m3s", "evaporation below the model's"),
+        ("evaporation_violation_pos_m3s", "evaporation above that of the model"),
+        ("evaporation_violation_neg_m3s", "evaporation below that of the model"),
         ("inflow_nonnegativity_slack_m3s", "water added to a negative inflow"),
-        ("water_withdrawal_violation_pos_m3s", "withdrawal above what is due"),
-        ("water_withdrawal_violation_neg_m3s", "withdrawal below what is due"),
+        ("water_withdrawal_violation_pos_m3s", "withdrawal above its target"),
+        ("water_withdrawal_violation_neg_m3s", "withdrawal below its target"),
     ),
 )
 
 _LAG_COLUMNS = (
     STAGE,
     Column("hydro_id", "int32", "id", "id of the plant"),
-    Column("lag_index", "int32", "id", "how many stages ago, from 1"),
+    Column("lag_index", "int32", "id", "lag in stages, from 1"),
     *given("m³/s", ("inflow_m3s", "inflow of that stage")),
 )
 
@@ -109,22 +117,22 @@ TABLES = {
 
 #: What ``hydro_violation_cost`` is the sum of, and the kinds of columns of each.
 _VIOLATIONS = (
-    ("outflow_violation_below_cost", "outflows below the least", ("outflow_below",)),
-    ("outflow_violation_above_cost", "outflows above the most", ("outflow_above",)),
-    ("turbined_violation_cost", "turbined flows below the least", ("turbined_below",)),
+    ("outflow_violation_below_cost", "outflow below its minimum", ("outflow_below",)),
+    ("outflow_violation_above_cost", "outflow above its maximum", ("outflow_above",)),
+    ("turbined_violation_cost", "turbined flow below its minimum", ("turbined_below",)),
     (
         "generation_violation_cost",
-        "generation of plants below the least",
+        "generation of hydro plants below its minimum",
         ("generation_below", "negative_generation"),
     ),
     (
         "evaporation_violation_cost",
-        "evaporation that differs from the model's",
+        "evaporation that deviates from that of the model",
         ("evaporation_below", "evaporation_above"),
     ),
     (
         "withdrawal_violation_cost",
-        "withdrawals that differ from what is due",
+        "withdrawals that deviate from their targets",
         ("withdrawal_below", "withdrawal_above"),
     ),
 )
@@ -133,19 +141,21 @@ _VIOLATIONS = (
 RANDOM = "incremental_inflow_m3s"
 
 COSTS = (
-    CostComponent(4, "storage_violation_cost", "volumes below the least", ("below",), label="least volumes"),
+    CostComponent(
+        4, "storage_violation_cost", "storage below its minimum", ("below",), label="storage minimum"
+    ),
     CostComponent(
         5,
         "filling_target_cost",
-        "volumes below what a filling should reach",
+        "storage below the targets of fillings",
         ("retained_below", "filling_below"),
         label="filling",
     ),
     CostComponent(
         6,
         "hydro_violation_cost",
-        "sum of the six that follow",
-        label="limits of hydros",
+        "sum of the six hydro violations that follow",
+        label="hydro limits",
         sum_of=tuple(name for name, _, _ in _VIOLATIONS),
     ),
     *(CostComponent(7 + i, *violation) for i, violation in enumerate(_VIOLATIONS)),
@@ -157,12 +167,12 @@ COSTS = (
         label="negative inflows",
     ),
     CostComponent(
-        15, "spillage_cost", "water that is spilled or diverted", ("spilled", "diverted"), label="spillage"
+        15, "spillage_cost", "spilled and diverted flow", ("spilled", "diverted"), label="spillage"
     ),
     CostComponent(
         16,
         "fpha_turbined_cost",
-        "turbined flow of plants whose production is a function of planes",
+        "turbined flow of plants with a piecewise-linear production function",
         ("turbined", "generation"),
         label="turbining",
     ),

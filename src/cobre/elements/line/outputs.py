@@ -14,14 +14,14 @@ COLUMNS = (
     *keys("line_id", "line"),
     *given(
         "MW",
-        ("direct_flow_mw", "sent from the source bus"),
-        ("reverse_flow_mw", "sent from the target bus"),
-        ("net_flow_mw", "direct less reverse"),
+        ("direct_flow_mw", "flow sent from the source bus"),
+        ("reverse_flow_mw", "flow sent from the target bus"),
+        ("net_flow_mw", "direct flow minus reverse flow"),
     ),
     *given("MWh", ("net_flow_mwh", "energy of the net flow")),
-    *given("MW", ("losses_mw", "sent, and does not arrive")),
+    *given("MW", ("losses_mw", "transmission losses")),
     *given("MWh", ("losses_mwh", "energy lost")),
-    *given("$", ("exchange_cost", "cost of sending")),
+    *given("$", ("exchange_cost", "cost of exchange")),
     STATE,
 )
 
@@ -48,11 +48,7 @@ def rows(solved: SolvedStage, lines: Sequence[Line]) -> Values:
 
 TABLES = {"exchanges": OutputTable(COLUMNS, rows)}
 
-COSTS = (
-    CostComponent(
-        18, "exchange_cost", "power that is sent over lines", ("direct", "reverse"), label="exchange"
-    ),
-)
+COSTS = (CostComponent(18, "exchange_cost", "exchange over lines", ("direct", "reverse"), label="exchange"),)
 
 BOUNDS = (  # of the net flow
     BoundType(8, "flow_min", lambda line: [-mw for mw in line.reverse_mw]),

@@ -14,10 +14,10 @@ COLUMNS = (
     *keys("non_controllable_id", "source"),
     *given("MW", ("generation_mw", "generation")),
     *given("MWh", ("generation_mwh", "energy generated")),
-    *given("MW", ("available_mw", "what it could give")),
-    *given("MW", ("curtailment_mw", "what it could give and does not")),
+    *given("MW", ("available_mw", "available generation")),
+    *given("MW", ("curtailment_mw", "curtailed generation")),
     *given("MWh", ("curtailment_mwh", "energy curtailed")),
-    *given("$", ("curtailment_cost", "cost of what is curtailed")),
+    *given("$", ("curtailment_cost", "cost of curtailment")),
     STATE,
 )
 
@@ -52,7 +52,7 @@ COSTS = (
     CostComponent(
         17,
         "curtailment_cost",
-        "power that sources could give and do not",
+        "curtailed generation of non-controllable sources",
         ("source",),
         label="curtailment",
         from_upper=True,

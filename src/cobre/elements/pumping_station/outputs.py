@@ -15,8 +15,8 @@ COLUMNS = (
     *keys("pumping_station_id", "station"),
     *given("m³/s", ("pumped_flow_m3s", "pumped flow")),
     *given("hm³", ("pumped_volume_hm3", "volume pumped in the block")),
-    *given("MW", ("power_consumption_mw", "power taken")),
-    *given("MWh", ("energy_consumption_mwh", "energy taken")),
+    *given("MW", ("power_consumption_mw", "power consumed")),
+    *given("MWh", ("energy_consumption_mwh", "energy consumed")),
     *given("$", ("pumping_cost", "cost of pumping itself, which is 0")),
     STATE,
 )
@@ -44,7 +44,7 @@ COSTS = (
     CostComponent(
         19,
         "pumping_cost",
-        "pumping itself; its power is paid for elsewhere",
+        "pumping itself, without its power",
         ("pumped",),
         label="pumping",
     ),

@@ -24,8 +24,8 @@ COLUMNS = (
     *keys("thermal_id", "plant"),
     *given("MW", ("generation_mw", "generation")),
     *given("MWh", ("generation_mwh", "energy generated")),
-    *given("$", ("generation_cost", "fuel")),
-    Column("is_gnl", "bool", "", "whether its dispatch is decided in advance; always false"),
+    *given("$", ("generation_cost", "cost of generation")),
+    Column("is_gnl", "bool", "", "true if dispatch is decided in advance; always false"),
     Column("gnl_committed_mw", "float64", "MW", "always null", True),
     Column("gnl_decision_mw", "float64", "MW", "always null", True),
     STATE,
@@ -51,7 +51,7 @@ def rows(solved: SolvedStage, plants: Sequence[Thermal]) -> Values:
 
 TABLES = {"thermals": OutputTable(COLUMNS, rows)}
 
-COSTS = (CostComponent(0, "thermal_cost", "fuel", ("thermal",), label="fuel"),)
+COSTS = (CostComponent(0, "thermal_cost", "generation of thermal plants", ("thermal",), label="fuel"),)
 
 BOUNDS = (
     BoundType(6, "generation_min", attrgetter("min_mw")),
