@@ -18,10 +18,10 @@ from cobre.case import (
     _windows,
 )
 from cobre.case._documents import merged
-from cobre.case._layout import TABLES
+from cobre.case._layout import KIND_INPUTS, REQUIRED, TABLES
 from cobre.case._reading import read
 from cobre.case._scenarios import Scenarios, resolve_scenarios
-from cobre.elements import KINDS, data_class, inputs, labels
+from cobre.elements import KINDS, data_class, elements_of, inputs, labels
 from cobre.elements.bus.data import Bus
 from cobre.elements.hydro.data import Hydro
 from cobre.elements.line.data import Line
@@ -56,13 +56,14 @@ class Case:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        kinds = ("buses", "lines", "hydros", "thermals")
-        counts = ", ".join(f"{len(getattr(self, kind))} {kind}" for kind in kinds)
+        required = [kind for kind, given in KIND_INPUTS.items() if given.file in REQUIRED]
+        sizes = {KIND_INPUTS[kind].entries: len(elements_of(self.system, kind)) for kind in required}
+        counts = ", ".join(f"{count} {name}" for name, count in sizes.items())
         return f"Case({str(self.folder)!r}, {self.stages} stages, {counts})"
 
     def _repr_html_(self) -> str:
         stages, system = self.system.stages, self.system
-        counts = {labels(kind).PLURAL: len(system.of(data_class(kind))) for kind in KINDS}
+        counts = {labels(kind).PLURAL: len(elements_of(system, kind)) for kind in KINDS}
         facts: dict[str, object] = {
             "folder": self.folder,
             "stages": f"{len(stages)}, from {stages[0].start} to {stages[-1].end}",

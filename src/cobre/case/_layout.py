@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic import create_model
 
@@ -10,19 +10,29 @@ from cobre.case._correlation import CorrelationFile
 from cobre.elements import KINDS, inputs
 from cobre.inputs.config import Config
 from cobre.inputs.kind import JsonFile, UnsupportedFile
-from cobre.inputs.models import Document
+from cobre.inputs.models import Document, Strict
 from cobre.inputs.stages import Stages
 from cobre.inputs.tables import ColumnSpec, TableFile
 
 #: The inputs of all kinds, in the order of their files.
 KIND_INPUTS = dict(sorted(((kind, inputs(kind)) for kind in KINDS), key=lambda item: item[1].rank))
 
-_PENALTIES: dict[str, Any] = {
-    name: (kind.penalties, ...) for name, kind in KIND_INPUTS.items() if kind.penalties
-} | {"version": (str | None, None)}
+
+def _section(model: type[Strict]) -> tuple[Any, Any]:
+    """A section of ``penalties.json``: cases may leave out one in which nothing is required."""
+    required = any(field.is_required() for field in model.model_fields.values())
+    return model, ... if required else model()
+
+
+_PENALTIES = {name: _section(kind.penalties) for name, kind in KIND_INPUTS.items() if kind.penalties}
 _INITIAL: list[Any] = [kind.initial for kind in KIND_INPUTS.values() if kind.initial]
 #: ``penalties.json``, with a section for each kind that has penalties.
-Penalties = create_model("Penalties", __base__=Document, __doc__="The whole file.", **_PENALTIES)
+Penalties = create_model(
+    "Penalties",
+    __base__=Document,
+    __doc__="The whole file.",
+    **cast(Any, _PENALTIES | {"version": (str | None, None)}),
+)
 #: ``initial_conditions.json``, with the sections of all kinds.
 InitialConditions: type[Document] = create_model(
     "InitialConditions", __base__=(*reversed(_INITIAL), Document), __doc__="The whole file."

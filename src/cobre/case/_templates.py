@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 
-from cobre.case._layout import FILE_DESCRIPTIONS
+from cobre.case._layout import FILE_DESCRIPTIONS, KIND_INPUTS
 from cobre.errors import IOError, ValidationError  # noqa: A004
 
 FOLDER = Path(__file__).parent / "templates"
@@ -56,11 +56,12 @@ def templates() -> dict[str, Template]:
 
 
 def _template(name: str, description: str) -> Template:
-    def count(file: str, kind: str) -> int:
-        return len(json.loads((FOLDER / name / file).read_bytes())[kind])
+    def count(file: str, entries: str) -> int:
+        return len(json.loads((FOLDER / name / file).read_bytes())[entries])
 
-    entities = {kind: count(f"system/{kind}.json", kind) for kind in ("buses", "hydros", "thermals")}
-    return Template(name, description, count("stages.json", "stages"), **entities)
+    lists = {kind.entries: kind.file for kind in KIND_INPUTS.values()} | {"stages": "stages.json"}
+    sizes = {field.name: count(lists[field.name], field.name) for field in fields(Template)[2:]}
+    return Template(name, description, **sizes)
 
 
 def create(template: str, folder: str | os.PathLike[str]) -> dict[str, str]:
