@@ -14,6 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import cobre
 from cobre import errors
+from cobre.case import FILE_DESCRIPTIONS, REQUIRED_FILES, TABLE_COLUMNS
 from cobre.cli import COMMANDS
 from cobre.cli import app as command
 from cobre.comm import ReduceOp
@@ -209,6 +210,18 @@ class ElementClasses(_Generated):
         return "\n".join([*lines, "```"])
 
 
+class CaseFiles(_Generated):
+    """The files of a case folder, with the columns of tables."""
+
+    def markdown(self) -> str:
+        lines = ["| File | Holds | Needed | Columns |", "| --- | --- | --- | --- |"]
+        for name, words in FILE_DESCRIPTIONS.items():
+            needed = "yes" if name in REQUIRED_FILES else ""
+            columns = ", ".join(f"`{column}`" for column in TABLE_COLUMNS.get(name, ()))
+            lines.append(f"| `{name}` | {_cell(words)} | {needed} | {columns} |")
+        return "\n".join(lines)
+
+
 class CommandHelp(_Generated):
     """What ``--help`` says about a command, with its options as a table."""
 
@@ -252,4 +265,5 @@ def setup(app):
     app.add_directive("output-table", OutputTable)
     app.add_directive("element-classes", ElementClasses)
     app.add_directive("event-fields", EventFields)
+    app.add_directive("case-files", CaseFiles)
     return {"parallel_read_safe": True}

@@ -7,8 +7,15 @@ is wrong is found at once, and raised as one `cobre.errors.CaseError`. `schemas`
 """
 
 from cobre.case._case import Case, load
-from cobre.case._layout import DOCUMENTS, FILE_DESCRIPTIONS
-from cobre.case._scenarios import Correlation, CorrelationGroup, External, History, NoiseEntity, Scenarios
+from cobre.case._layout import DOCUMENTS, FILE_DESCRIPTIONS, REQUIRED_FILES, TABLE_COLUMNS
+from cobre.case._scenarios import (
+    CorrelationGroup,
+    External,
+    InflowHistory,
+    NoiseCorrelation,
+    NoiseEntity,
+    Scenarios,
+)
 from cobre.case._schemas import EDITOR_SETTINGS, schemas, write_schemas
 from cobre.case._summary import BusSummary, CaseSummary, HydroSummary, summary
 from cobre.case._templates import DEFAULT_TEMPLATE, Template, create, templates
@@ -21,19 +28,21 @@ __all__ = [
     "DOCUMENTS",
     "EDITOR_SETTINGS",
     "FILE_DESCRIPTIONS",
+    "REQUIRED_FILES",
     "RESIDUALS",
+    "TABLE_COLUMNS",
     "BusSummary",
     "Case",
     "CaseError",
     "CaseSummary",
     "Config",
-    "Correlation",
     "CorrelationGroup",
     "CutSelection",
     "External",
     "Finding",
-    "History",
     "HydroSummary",
+    "InflowHistory",
+    "NoiseCorrelation",
     "NoiseEntity",
     "ScenarioSource",
     "Scenarios",

@@ -18,7 +18,7 @@ from cobre.case import (
     _windows,
 )
 from cobre.case._documents import merged
-from cobre.case._layout import KIND_INPUTS, REQUIRED, TABLES
+from cobre.case._layout import KIND_INPUTS, REQUIRED_FILES, TABLES
 from cobre.case._reading import read
 from cobre.case._scenarios import Scenarios, resolve_scenarios
 from cobre.elements import KINDS, data_class, elements_of, inputs, labels
@@ -56,7 +56,7 @@ class Case:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        required = [kind for kind, given in KIND_INPUTS.items() if given.file in REQUIRED]
+        required = [kind for kind, given in KIND_INPUTS.items() if given.file in REQUIRED_FILES]
         sizes = {KIND_INPUTS[kind].entries: len(elements_of(self.system, kind)) for kind in required}
         counts = ", ".join(f"{count} {name}" for name, count in sizes.items())
         return f"Case({str(self.folder)!r}, {self.stages} stages, {counts})"

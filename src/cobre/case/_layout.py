@@ -80,7 +80,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     for file in FILES
     if isinstance(file, JsonFile) and file.required is required
 }
-REQUIRED = {file.name for file in FILES if isinstance(file, JsonFile) and file.required}
+REQUIRED_FILES = {file.name for file in FILES if isinstance(file, JsonFile) and file.required}
 TABLES = {file.name: file for file in FILES if isinstance(file, TableFile)}
 UNSUPPORTED = {file.name: file.brings for file in FILES if isinstance(file, UnsupportedFile)}
 KNOWN = tuple(file.name for file in FILES)
@@ -89,3 +89,5 @@ KNOWN = tuple(file.name for file in FILES)
 FILE_DESCRIPTIONS = {"README.md": "what the case is, and what to look at"} | {
     file.name: file.description for file in FILES
 }
+#: The columns of each Parquet file.
+TABLE_COLUMNS = {name: tuple(column.name for column in file.columns) for name, file in TABLES.items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cobre.case._documents import read_document
-from cobre.case._layout import DOCUMENTS, FOLDERS, KIND_INPUTS, KNOWN, REQUIRED, TABLES, UNSUPPORTED
+from cobre.case._layout import DOCUMENTS, FOLDERS, KIND_INPUTS, KNOWN, REQUIRED_FILES, TABLES, UNSUPPORTED
 from cobre.case._parquet import read_table
 from cobre.inputs.files import CaseFiles
 from cobre.inputs.findings import Report
@@ -55,7 +55,7 @@ def _is_there(path: Path, file: str, report: Report) -> bool:
     except OSError as error:
         report.error("unreadable", file, f"cannot be read: {error.strerror or error}")
         return False
-    if file in REQUIRED:
+    if file in REQUIRED_FILES:
         report.error("missing_file", file, "the file is missing", suggestion="every case needs one")
     return False
 

@@ -21,7 +21,7 @@ from cobre.inputs.config import Config, NoiseClass
 from cobre.inputs.files import CaseFiles
 from cobre.inputs.kind import NoiseInputs
 from cobre.inputs.tables import Table
-from cobre.inputs.timeline import Timeline
+from cobre.inputs.timeline import StageTimeline
 from cobre.stochastic import consistent
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ class CorrelationGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class Correlation:
+class NoiseCorrelation:
     """The groups of each stage; a noise in no group is independent of all others."""
 
     method: Literal["spectral", "cholesky"]
@@ -54,7 +54,7 @@ class Correlation:
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class InflowHistory:
     """Inflows that were observed."""
 
     dates: NDArray[np.datetime64]
@@ -91,8 +91,8 @@ class Scenarios:
     seed: int
     methods: tuple[str, ...]
     openings: Mapping[int, Array] | None
-    correlation: Correlation | None
-    history: Mapping[int, History]
+    correlation: NoiseCorrelation | None
+    history: Mapping[int, InflowHistory]
     windows: Mapping[int, Window]
     external: Mapping[NoiseClass, External]
 
@@ -134,7 +134,7 @@ def resolve_scenarios(files: CaseFiles, config: Config) -> Scenarios:
     )
 
 
-def _openings(table: Table | None, width: int, timeline: Timeline) -> dict[int, Array] | None:
+def _openings(table: Table | None, width: int, timeline: StageTimeline) -> dict[int, Array] | None:
     if table is None:
         return None
     result = {}
@@ -146,7 +146,7 @@ def _openings(table: Table | None, width: int, timeline: Timeline) -> dict[int, 
     return result
 
 
-def _correlation(file: CorrelationFile | None, timeline: Timeline) -> Correlation | None:
+def _correlation(file: CorrelationFile | None, timeline: StageTimeline) -> NoiseCorrelation | None:
     if file is None:
         return None
     groups = {
@@ -163,10 +163,12 @@ def _correlation(file: CorrelationFile | None, timeline: Timeline) -> Correlatio
     scheduled = {entry.stage_id: entry.profile_name for entry in file.schedule or ()}
     usual = default_profile(file)
     names = {stage: scheduled.get(stage, usual) for stage in timeline.ids}
-    return Correlation(file.method, {stage: groups[name] if name else () for stage, name in names.items()})
+    return NoiseCorrelation(
+        file.method, {stage: groups[name] if name else () for stage, name in names.items()}
+    )
 
 
-def _estimated_correlation(files: CaseFiles) -> Correlation | None:
+def _estimated_correlation(files: CaseFiles) -> NoiseCorrelation | None:
     """That of what the fitted models leave unexplained; None where none were fitted."""
     inflows = files.derived(Inflows)
     if inflows.estimation is None:
@@ -174,17 +176,17 @@ def _estimated_correlation(files: CaseFiles) -> Correlation | None:
     entities = tuple(NoiseEntity("inflow", hydro.id) for hydro in files.of(HydroInput))
     matrices = inflows.estimation.correlations(inflows.coefficients)
     groups = {stage: (CorrelationGroup("history", entities, own),) for stage, own in matrices.items()}
-    return Correlation("cholesky", groups)
+    return NoiseCorrelation("cholesky", groups)
 
 
-def _history(table: Table | None) -> dict[int, History]:
+def _history(table: Table | None) -> dict[int, InflowHistory]:
     if table is None:
         return {}
     result = {}
     for hydro in np.unique(table["hydro_id"]).tolist():
         rows = np.flatnonzero(table["hydro_id"] == hydro)
         rows = rows[np.argsort(table["date"][rows], kind="stable")]
-        result[hydro] = History(table["date"][rows], table["value_m3s"][rows])
+        result[hydro] = InflowHistory(table["date"][rows], table["value_m3s"][rows])
     return result
 
 

@@ -16,7 +16,7 @@ from cobre.inputs.config import Config, ScenarioSource, YearRange
 from cobre.inputs.files import CaseFiles
 from cobre.inputs.findings import Report
 from cobre.inputs.stages import Stages
-from cobre.inputs.timeline import Timeline
+from cobre.inputs.timeline import StageTimeline
 
 #: How many inflows before a window are kept: no model looks back further.
 REACH = 12
@@ -59,7 +59,7 @@ def windows(files: CaseFiles) -> dict[int, Window]:
     return found
 
 
-def _steps(history: SeasonalHistory, stages: Stages, timeline: Timeline) -> NDArray[np.int64] | None:
+def _steps(history: SeasonalHistory, stages: Stages, timeline: StageTimeline) -> NDArray[np.int64] | None:
     """How many seasons each stage comes after the first; None if nobody can know."""
     count, rows = len(history.seasons), []
     for stage, season in zip(timeline.stages, timeline.seasons, strict=True):
@@ -108,7 +108,7 @@ def check(files: CaseFiles, config: Config, report: Report) -> None:
         _check_residuals(usable_windows(chosen_windows(found, training), order), timeline, report)
 
 
-def _check_residuals(years: dict[int, Window], timeline: Timeline, report: Report) -> None:
+def _check_residuals(years: dict[int, Window], timeline: StageTimeline, report: Report) -> None:
     if not years:
         message = "in no year that may be used was every plant observed in all stages, and the lags before"
         report.error("dimension", HISTORY.name, message, field="date")

@@ -12,7 +12,7 @@ from cobre.inputs.kind import FactorsFile, KindInputs
 from cobre.inputs.models import AnyDocument, AnyNamed, AnyStrict, Document
 from cobre.inputs.stages import Stages
 from cobre.inputs.tables import STAGE, Table, TableFile
-from cobre.inputs.timeline import Factors, Overrides, Timeline
+from cobre.inputs.timeline import Factors, Overrides, StageTimeline
 
 
 class Derivation(Protocol):
@@ -89,7 +89,7 @@ class CaseFiles:
         return self.stages is not None and bool(self.stages.stages)
 
     @cached_property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> StageTimeline:
         """The stages in order.
 
         Raises:
@@ -97,7 +97,7 @@ class CaseFiles:
         """
         if self.stages is None or not self.stages.stages:
             raise LookupError("stages.json")
-        return Timeline.of(self.stages)
+        return StageTimeline.of(self.stages)
 
     def derived(self, result: type[Derived]) -> Derived:
         """Return the instance of a class that is made of these files; it is made once."""

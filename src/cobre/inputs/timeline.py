@@ -22,17 +22,17 @@ Factors = Mapping[tuple[int, int], Mapping[int, float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class StageTimeline:
     """The stages of a study in their order."""
 
     stages: tuple[StageInput, ...]
     seasons: tuple[int, ...]
 
     @staticmethod
-    def of(file: Stages) -> Timeline:
+    def of(file: Stages) -> StageTimeline:
         """The stages of a file."""
         ordered = file.ordered
-        return Timeline(tuple(ordered), tuple(file.season(stage) for stage in ordered))
+        return StageTimeline(tuple(ordered), tuple(file.season(stage) for stage in ordered))
 
     def __len__(self) -> int:
         return len(self.stages)
@@ -88,7 +88,7 @@ class Timeline:
 class Overrides:
     """Numbers that a table has for some stages of some entities."""
 
-    timeline: Timeline
+    timeline: StageTimeline
     table: Table | None
     key: str
 

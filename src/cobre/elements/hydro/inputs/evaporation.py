@@ -7,10 +7,10 @@ import numpy as np
 from cobre.elements.hydro.data import Evaporation
 from cobre.elements.hydro.inputs.models import HydroInput
 from cobre.inputs.tables import Table
-from cobre.inputs.timeline import Series, Timeline
+from cobre.inputs.timeline import Series, StageTimeline
 
 
-def resolve(hydro: HydroInput, geometry: Table | None, timeline: Timeline) -> Evaporation | None:
+def resolve(hydro: HydroInput, geometry: Table | None, timeline: StageTimeline) -> Evaporation | None:
     """The flow that evaporates from a reservoir, by stage; None if that is not modelled.
 
     A millimetre of a square kilometre is 1000 m³, so ``c`` mm in a stage of ``H`` hours make a flow of

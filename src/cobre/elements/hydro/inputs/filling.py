@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from cobre.elements.hydro.data import Filling, Phase
 from cobre.elements.hydro.inputs.models import HydroInput
-from cobre.inputs.timeline import Series, Timeline
+from cobre.inputs.timeline import Series, StageTimeline
 
 
-def phases(hydro: HydroInput, timeline: Timeline) -> tuple[Phase, ...]:
+def phases(hydro: HydroInput, timeline: StageTimeline) -> tuple[Phase, ...]:
     """What a plant is, by stage."""
     return tuple(_phase(hydro, stage) for stage in timeline.ids)
 
 
-def exists(hydro: HydroInput, timeline: Timeline) -> NDArray[np.bool_]:
+def exists(hydro: HydroInput, timeline: StageTimeline) -> NDArray[np.bool_]:
     """Whether a plant is there at all, by stage."""
     return np.array([phase != "absent" for phase in phases(hydro, timeline)])
 
@@ -30,7 +30,7 @@ def _phase(hydro: HydroInput, stage: int) -> Phase:
     return "filling" if fills else "absent"
 
 
-def resolve(hydro: HydroInput, bounds: Mapping[str, Series], timeline: Timeline) -> Filling | None:
+def resolve(hydro: HydroInput, bounds: Mapping[str, Series], timeline: StageTimeline) -> Filling | None:
     """How a reservoir is filled; None if it never is."""
     here = filled(hydro, timeline)
     if not here.any():
@@ -40,6 +40,6 @@ def resolve(hydro: HydroInput, bounds: Mapping[str, Series], timeline: Timeline)
     return Filling(retained, np.where(here & np.array(after), bounds["min_storage_hm3"], 0.0))
 
 
-def filled(hydro: HydroInput, timeline: Timeline) -> NDArray[np.bool_]:
+def filled(hydro: HydroInput, timeline: StageTimeline) -> NDArray[np.bool_]:
     """Whether a plant's new reservoir is being filled, by stage."""
     return np.array([phase == "filling" for phase in phases(hydro, timeline)])

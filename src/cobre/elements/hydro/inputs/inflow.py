@@ -16,7 +16,7 @@ from cobre.elements.hydro.inputs.models import HydroInitialConditions, HydroInpu
 from cobre.inputs.files import CaseFiles
 from cobre.inputs.findings import Report
 from cobre.inputs.stages import Stages
-from cobre.inputs.timeline import Series, Timeline
+from cobre.inputs.timeline import Series, StageTimeline
 from cobre.stochastic import resolve
 
 
@@ -26,7 +26,7 @@ class Inflows:
 
     files: CaseFiles
     stages: Stages
-    timeline: Timeline
+    timeline: StageTimeline
     estimation: Estimation | None = None
     _resolved: dict[int, Inflow] = field(default_factory=dict, repr=False)
 

@@ -25,7 +25,7 @@ from cobre.elements.hydro.inputs.models import (
 from cobre.inputs.files import CaseFiles
 from cobre.inputs.findings import Report
 from cobre.inputs.tables import ABSENT
-from cobre.inputs.timeline import Series, Timeline
+from cobre.inputs.timeline import Series, StageTimeline
 
 
 def production_models(files: CaseFiles) -> list[ByStageRanges | BySeason]:
@@ -56,7 +56,7 @@ class ProductionChoices:
     """What the files say of the generation models of plants."""
 
     files: CaseFiles
-    timeline: Timeline
+    timeline: StageTimeline
 
     @classmethod
     def of(cls, files: CaseFiles) -> ProductionChoices:
