@@ -52,11 +52,15 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
     (r"py:exc", r"(TypeError|ValueError)"),
     (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich|altair)(\..*)?|Path|LayerChart|choices"),
+    (
+        r"py:.*",
+        r"(cobre\.inputs\.\w+\.)?(Document|Named|Strict|InService|Any\w+|Table|Overrides|Derived|Place)",
+    ),
     (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
     (r"py:.*", r"(cobre\.system\._system\.(Any)?Element|ProgramIndex|Values|Indices)"),
     (
         r"py:.*",
-        r"(Array|Floats|Series|BlockSeries|datetime\.date|cobre\.case\._config\.Config|System(\..*)?)",
+        r"(Array|Floats|Series|BlockSeries|datetime\.date|cobre\.inputs\.config\.Config|System(\..*)?)",
     ),
 ]
 autodoc_member_order = "bysource"

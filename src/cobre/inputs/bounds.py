@@ -19,7 +19,7 @@ class BoundsTable:
     """A table of bounds by stage, and the numbers of an element where it has no row.
 
     Attributes:
-        table: its first column has the elements' ids; with the column `BLOCK`, rows may be about one block.
+        table: its first column has the elements' ids; with ``block_id``, rows may be of one block.
         own: an element's own numbers, by the names of the table's columns.
         pairs: lower and upper bounds, which must not cross.
     """

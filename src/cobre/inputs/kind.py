@@ -101,7 +101,7 @@ class KindInputs:
         entries: the list of elements in the first of its files.
         files: the file of elements, then all others.
         resolve: an element as frozen data, called for files without errors.
-        references: by a field of `element`, the kind that its id is of; dots lead into an object.
+        references: by a field of ``element``, the kind that its id is of; dots lead into an object.
         bounds: the table of bounds by stage; its file need not be in ``files``.
         factors: the file of factors by block; likewise.
         noise: what is random about it; likewise.
