@@ -5,15 +5,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find native -name '*.?pp') CMakeLists.txt
 PACKAGES := $(shell find src -name __init__.py)
-CORE_TESTS := build/core-tests
+# Where pip compiles the extension, named after this Python and machine.
+EXTENSION = build/$(shell $(BIN)/python -c 'from scikit_build_core.builder.wheel_tag import WheelTag as T; print(T.compute_best([]))')
+# What runs the tests of the core: `make sanitize RUN='gdb --args'` debugs them, RUN=true only compiles them.
+RUN ?=
 MPICH := build/mpi/mpich
-# How many files of tests run at a time. Many start processes of their own, so more than cores is too many.
-STREAMS ?= 2
+# How many groups of tests run at a time: one more than the processors of the smallest machine, since many wait.
+STREAMS ?= 3
 # Which of examples/cases `make demo` runs.
 DEMO ?= four-regions
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sanitize run-core-tests lint docs bench stubs format clean
+.PHONY: help demo test core sanitize lint docs bench stubs format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' | expand -t 10
@@ -22,19 +25,27 @@ demo: $(VENV)/built  ## see the product's main job: a study, and a page about it
 	$(BIN)/cobre run examples/cases/$(DEMO) --workers 2 --output build/demo
 	$(BIN)/cobre report build/demo
 
-test: $(VENV)/built $(MPICH)/installed $(CORE_TESTS)/built sanitize  ## run all tests: native core, Python, examples, docs
-	$(CORE_TESTS)/core_tests
-	$(BIN)/python -m pytest -n $(STREAMS) --dist loadfile --no-loadscope-reorder
+# The core's tests are compiled while those of Python run, many of which wait; they run afterwards, and not at
+# low priority, since some go by the clock.
+test: $(VENV)/built $(MPICH)/installed  ## run all tests: native core, Python, examples, docs
+	@nice $(MAKE) --no-print-directory core sanitize RUN=true >/dev/null 2>&1 & compiling=$$!; \
+	$(BIN)/python -m pytest -n $(STREAMS) --dist loadscope --no-loadscope-reorder; code=$$?; \
+	wait $$compiling; exit $$code
+	@$(MAKE) --no-print-directory core sanitize
+
+core: $(VENV)/built
+	@$(BIN)/cmake --build $(EXTENSION) --target core_tests
+	$(RUN) $(EXTENSION)/core_tests
 
 sanitize: $(VENV)/tools  ## run the core's tests under the sanitizers that the compiler has
 	@for kind in thread address,undefined; do \
 		if ! echo 'int main() {}' | $${CXX:-c++} -fsanitize=$$kind -x c++ - -o /dev/null 2>/dev/null; then \
 			echo "the compiler has no $$kind sanitizer: left out"; continue; fi; \
-		$(MAKE) --no-print-directory CORE_TESTS=build/core-tests-$${kind%%,*} SANITIZE=$$kind run-core-tests || exit 1; \
+		build=build/core-$${kind%%,*}; \
+		$(BIN)/cmake -G Ninja -S . -B $$build -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+			-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCOBRE_BUILD_PYTHON=OFF -DCOBRE_SANITIZE=$$kind >/dev/null && \
+		$(BIN)/cmake --build $$build --target core_tests && $(RUN) $$build/core_tests || exit 1; \
 	done
-
-run-core-tests: $(CORE_TESTS)/built
-	$(CORE_TESTS)/core_tests
 
 lint: $(VENV)/built  ## check style, types and the generated stub
 	$(BIN)/ruff check .
@@ -84,11 +95,4 @@ $(VENV)/built: $(VENV)/tools $(NATIVE) $(PACKAGES)
 # A second MPI beside the one in $(VENV), for tests: in a folder of its own, because both bring an mpiexec.
 $(MPICH)/installed: $(VENV)/tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --prefix $(MPICH) 'mpich>=5'
-	@touch $@
-
-$(CORE_TESTS)/built: $(VENV)/tools $(NATIVE)
-	@$(BIN)/cmake -G Ninja -S . -B $(CORE_TESTS) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
-		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
-		-DCOBRE_BUILD_PYTHON=OFF -DCOBRE_BUILD_TESTS=ON -DCOBRE_SANITIZE=$(SANITIZE) >/dev/null
-	@$(BIN)/cmake --build $(CORE_TESTS)
 	@touch $@
