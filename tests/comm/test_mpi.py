@@ -29,7 +29,7 @@ def digests_of(backend, size):
     return digests
 
 
-# Ten thousand barriers among others: on a busy machine, eight ranks on two cores take minutes.
+# Thousands of barriers among others: on a busy machine, eight ranks on two cores take minutes.
 @pytest.mark.timeout(2 * LONG_S)
 @pytest.mark.parametrize("sizes", [[2], [1, 3, 4], [8]], ids=str)
 def test_mpi_keeps_the_contract_and_gives_the_bits_of_the_other_backends(mpiexec, sizes):
