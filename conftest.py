@@ -1,14 +1,17 @@
 """Makes the examples in docstrings, README and docs run as tests."""
 
+import re
+
 import numpy as np
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from xdist.scheduler import LoadScopeScheduling
 
 import cobre.comm
 
-#: What takes longest, and so begins first: no stream of tests should still be at it when another has ended.
-LONG = ("tests/test_docs_stories.py", "tests/cli/", "tests/report/")
+#: The groups that take longest begin first, so that all streams of tests end at about the same time.
+LONG = ("tests/test_docs_stories.py", "mpi", "tests/sddp/test_right.py", "tests/comm/", "tests/cli/", "tests")
 
 collect_ignore_glob = ["docs/_build*"]  # pages that were built have copies of sources
 
@@ -19,11 +22,31 @@ pytest_collect_file = Sybil(
 ).pytest()
 
 
+def _group_of(nodeid):
+    """Tests of one stream: those of a file, for its fixtures; those under ``mpiexec``, which take turns."""
+    if re.search(r"\[(openmpi|mpich)\b", nodeid):
+        return "mpi"
+    return nodeid if nodeid.startswith("tests/test_docs_stories.py") else nodeid.partition("::")[0]
+
+
+def _place_of(item):
+    group = _group_of(item.nodeid)
+    return next((place for place, begin in enumerate(LONG) if group.startswith(begin)), len(LONG))
+
+
 def pytest_collection_modifyitems(items):
     """Begin with what takes longest; the order stays otherwise."""
-    items.sort(
-        key=lambda item: next((i for i, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG))
-    )
+    items.sort(key=_place_of)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Several streams of tests, as ``pytest -n 3 --dist loadscope`` has them, but by these groups."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = _group_of
+    return scheduler
 
 
 @pytest.fixture(autouse=True)
