@@ -76,7 +76,9 @@ def _outside_make():
 def run_session(block, folder):
     """Run the commands of a ``console`` block; what they print must be what follows them there."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for command, wanted in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+    commands = re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    assert commands, f"no command in\n{block}"
+    for command, wanted in commands:
         # A launch of MPI takes its turn: tests of it remove what launches leave in shared memory.
         with turn() if "mpiexec" in command else nullcontext():
             ran = subprocess.run(

@@ -32,9 +32,12 @@ def _words(drawing):
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.name)
 def test_a_story_can_be_followed_from_top_to_bottom(page, tmp_path):
     as_a_clone(tmp_path)
+    text = page.read_text()
     file = r"(?:[Ii]n a\s+file|At the end of) `(?P<name>\w+\.py)`:"
     step = rf"(?:{file}.*?)?^```(?P<language>python|console)\n(?P<block>.*?)^```"
-    for found in re.finditer(step, page.read_text(), re.DOTALL | re.MULTILINE):
+    steps = [*re.finditer(step, text, re.DOTALL | re.MULTILINE)]
+    assert [step["block"] for step in steps if step["language"] == "console"] == blocks(text, "console") != []
+    for found in steps:
         if found["language"] == "console":
             run_session(found["block"], tmp_path)
         elif found["name"]:
