@@ -1,11 +1,11 @@
-"""Ranks of the tcp backend as threads of the tests' process, and plain ones beside them.
+"""Ranks of the tcp backend as processes, as threads of the tests' process, and plain ones beside them.
 
 What a real rank waits for happens without the interpreter's lock, so threads do.
 """
 
 import threading
 
-from cobre.comm import CollectiveFailed, TcpConfig, create_communicator
+from cobre.comm import CollectiveFailed, TcpConfig, create_communicator, run_ranks
 from tests.comm import tcp_peer
 from tests.comm.tcp_format import BARRIER, BRING, Call, Frame
 from tests.comm.tcp_peer import DEADLINE_S
@@ -13,6 +13,12 @@ from tests.comm.tcp_peer import DEADLINE_S
 SECRET = "correct horse battery staple"
 #: The process that a plain rank claims to be, to see that it is named.
 PID = 4711
+
+
+def run_tcp(body, size, *args, topology="auto", timeout_s=100, **env):
+    """Results of a body on ranks of the backend that are processes, by rank."""
+    variables = {"COBRE_TCP_TOPOLOGY": topology, **env}
+    return run_ranks(body, size, backend="tcp", args=args, env=variables, timeout_s=timeout_s)
 
 
 class RealRank:

@@ -7,6 +7,7 @@ import pytest
 
 from cobre.comm import run_ranks
 from tests.comm import group_bodies, tcp_bodies
+from tests.comm.tcp_ranks import run_tcp
 
 TOPOLOGIES = ["star", "direct"]
 # Up to two ranks there is only one way to connect them.
@@ -16,14 +17,9 @@ in_both_topologies = pytest.mark.parametrize("topology", TOPOLOGIES)
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="/proc shows what a process holds")
 
 
-def run(body, size, *args, topology="auto", timeout_s=100, **env):
-    variables = {"COBRE_TCP_TOPOLOGY": topology, **env}
-    return run_ranks(body, size, backend="tcp", args=args, env=variables, timeout_s=timeout_s)
-
-
 @pytest.mark.parametrize(("size", "topology"), SIZES)
 def test_tcp_keeps_the_contract(size, topology):
-    for failed in run(group_bodies.whole_kit, size, "tcp", topology=topology):
+    for failed in run_tcp(group_bodies.whole_kit, size, "tcp", topology=topology):
         assert failed == []
 
 
@@ -35,33 +31,33 @@ def test_the_bits_are_those_of_every_other_backend(size):
         tcp_bodies.random_sequence, size, backend="local" if size == 1 else "shm", args=args, timeout_s=100
     )
     for topology in TOPOLOGIES:
-        assert run(tcp_bodies.random_sequence, size, *args, topology=topology) == expected
+        assert run_tcp(tcp_bodies.random_sequence, size, *args, topology=topology) == expected
 
 
 @in_both_topologies
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_a_large_allreduce_works_in_place(size, topology):
     """A length that neither ranks nor chunks divide."""
-    assert all(run(tcp_bodies.large_allreduce_in_place, size, 1_000_003, topology=topology))
+    assert all(run_tcp(tcp_bodies.large_allreduce_in_place, size, 1_000_003, topology=topology))
 
 
 @in_both_topologies
 def test_parts_may_be_empty(topology):
-    assert run(tcp_bodies.empty_parts, 4, topology=topology) == [[True] * 3] * 4
+    assert run_tcp(tcp_bodies.empty_parts, 4, topology=topology) == [[True] * 3] * 4
 
 
 @pytest.mark.skipif("COBRE_TEST_LARGE" not in os.environ, reason="takes 13 GB: COBRE_TEST_LARGE=1 runs it")
 @pytest.mark.parametrize(("size", "topology"), [(2, "auto"), (3, "star"), (3, "direct")])
 def test_payloads_may_be_larger_than_4_gib(size, topology):
     marks = [1, 2, 3, 4, 5, 6, 7]
-    for broadcast, total in run(tcp_bodies.beyond_four_gib, size, topology=topology):
+    for broadcast, total in run_tcp(tcp_bodies.beyond_four_gib, size, topology=topology):
         assert broadcast == (marks, 7)
         assert total == ([size * mark for mark in marks], 7)
 
 
 @in_both_topologies
 def test_regions_are_each_ranks_own_and_all_are_leaders(topology):
-    for outcome in run(tcp_bodies.regions_and_leaders, 3, topology=topology):
+    for outcome in run_tcp(tcp_bodies.regions_and_leaders, 3, topology=topology):
         assert outcome == (True, [0] * 5, True, (0, 1, True))
 
 
@@ -69,7 +65,7 @@ def test_regions_are_each_ranks_own_and_all_are_leaders(topology):
 @pytest.mark.parametrize("unlucky", [0, 2])
 def test_where_one_rank_has_no_memory_all_are_told_and_go_on(topology, unlucky):
     for rank, (told, total) in enumerate(
-        run(tcp_bodies.one_rank_has_no_memory, 3, unlucky, topology=topology)
+        run_tcp(tcp_bodies.one_rank_has_no_memory, 3, unlucky, topology=topology)
     ):
         reason = "there is none" if rank == unlucky else "another rank has no memory for it"
         assert told == [(8000, reason), (8008, reason)]
@@ -82,7 +78,7 @@ def test_where_one_rank_has_no_memory_all_are_told_and_go_on(topology, unlucky):
 @pytest.mark.parametrize(("size", "topology"), [(2, "auto"), (3, "star"), (3, "direct")])
 def test_ranks_that_call_different_things_all_learn_who_called_what(size, topology):
     """Whichever rank is the odd one; nobody hangs, nobody goes on."""
-    for cases in zip(*run(tcp_bodies.disagree_in_every_way, size, topology=topology), strict=True):
+    for cases in zip(*run_tcp(tcp_bodies.disagree_in_every_way, size, topology=topology), strict=True):
         for rank, (usual, odd, odd_rank, (call, words)) in enumerate(cases):
             case = f"{usual} and on rank {odd_rank} {odd}: in call {call} rank {rank} was told: {words}"
             # A broadcast may be complete on a rank that another rank, which it does not hear, contradicts.
@@ -98,7 +94,7 @@ def test_ranks_that_call_different_things_all_learn_who_called_what(size, topolo
 @pytest.mark.parametrize("late", [0, 2])
 def test_a_silent_rank_is_named_within_the_timeout(topology, late, tmp_path):
     args, env = (late, str(tmp_path / "told")), {"COBRE_TCP_TIMEOUT_SECS": "1"}
-    told = run(group_bodies.wait_for_a_late_rank, 3, *args, topology=topology, **env)
+    told = run_tcp(group_bodies.wait_for_a_late_rank, 3, *args, topology=topology, **env)
     for rank, (call, words) in enumerate(told):
         # What the others sent before they gave up may be all that the late rank needs, the first time.
         assert call == 1 or (call == 2 and rank == late)
@@ -111,11 +107,11 @@ def test_a_silent_rank_is_named_within_the_timeout(topology, late, tmp_path):
 
 @pytest.mark.parametrize("stars", [[0], [2], [1, 2]])
 def test_where_one_rank_wants_a_star_all_are_connected_so(stars):
-    assert run(tcp_bodies.fall_back, 3, stars) == [(False, 3.0)] * 3
+    assert run_tcp(tcp_bodies.fall_back, 3, stars) == [(False, 3.0)] * 3
 
 
 def test_where_nothing_stands_against_it_all_are_connected_directly():
-    assert run(tcp_bodies.fall_back, 4, []) == [(True, 4.0)] * 4
+    assert run_tcp(tcp_bodies.fall_back, 4, []) == [(True, 4.0)] * 4
 
 
 # What stays when a group is over.
@@ -124,7 +120,7 @@ def test_where_nothing_stands_against_it_all_are_connected_directly():
 @needs_proc
 @in_both_topologies
 def test_nobody_can_connect_once_the_group_is_complete(topology):
-    assert run(tcp_bodies.open_doors, 4, topology=topology) == [[]] * 4
+    assert run_tcp(tcp_bodies.open_doors, 4, topology=topology) == [[]] * 4
 
 
 @needs_proc
@@ -143,7 +139,7 @@ def test_nobody_can_connect_once_the_group_is_complete(topology):
     ids=lambda text: text.replace(" ", "_").replace(",", ""),
 )
 def test_nothing_is_left_behind(how, words):
-    for rank, (before, after, told) in enumerate(run(tcp_bodies.what_stays, 3, how, topology="direct")):
+    for rank, (before, after, told) in enumerate(run_tcp(tcp_bodies.what_stays, 3, how, topology="direct")):
         assert after == before, f"rank {rank}, {told}"
         if how != "one does not come" or rank != 2:
             assert any(part in told for part in words.split("|")), told

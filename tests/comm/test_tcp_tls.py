@@ -6,10 +6,11 @@ import time
 
 import pytest
 
-from cobre.comm import InitializationFailed, TcpConfig, create_communicator, run_ranks
+from cobre.comm import InitializationFailed, TcpConfig, create_communicator
 from cobre.comm.assembly.tls import Tls
 from cobre.comm.tcp import BACKEND
 from tests.comm import group_bodies, tcp_bodies
+from tests.comm.tcp_ranks import run_tcp
 from tests.comm.workers import Worker
 from tests.conftest import ROOT
 
@@ -31,25 +32,20 @@ def certificates(tmp_path_factory):
     return make_certificates(tmp_path_factory.mktemp("tls"))
 
 
-def run(body, size, *args, env):
-    return run_ranks(body, size, backend="tcp", args=args, env=env, timeout_s=100)
-
-
 def test_tcp_keeps_the_contract_inside_tls(certificates):
-    for failed in run(group_bodies.whole_kit, 3, "tcp", env=certificates):
+    for failed in run_tcp(group_bodies.whole_kit, 3, "tcp", **certificates):
         assert failed == []
 
 
 @pytest.mark.parametrize("topology", ["star", "direct"])
 def test_large_payloads_pass_through_tls(certificates, topology):
-    env = {**certificates, "COBRE_TCP_TOPOLOGY": topology}
-    assert all(run(tcp_bodies.large_allreduce_in_place, 3, 300_007, env=env))
+    assert all(run_tcp(tcp_bodies.large_allreduce_in_place, 3, 300_007, topology=topology, **certificates))
 
 
 @pytest.mark.parametrize("how", ["closed", "dropped", "disagreement", "one does not come", "another size"])
 def test_nothing_is_left_behind(certificates, how):
     """Neither the thread that carries the bytes nor a socket."""
-    for rank, (before, after, told) in enumerate(run(tcp_bodies.what_stays, 3, how, env=certificates)):
+    for rank, (before, after, told) in enumerate(run_tcp(tcp_bodies.what_stays, 3, how, **certificates)):
         assert after == before, f"rank {rank}, {told}"
 
 

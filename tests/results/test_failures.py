@@ -21,11 +21,6 @@ from tests.results.made_up import contents, made_up_log, made_up_run, made_up_ta
 
 
 @pytest.fixture
-def run(tmp_path):
-    return made_up_run(tmp_path / "case")
-
-
-@pytest.fixture
 def out(tmp_path):
     return tmp_path / "out"
 

@@ -10,7 +10,7 @@ import pytest
 
 from cobre import results
 from cobre.results import _reader, _writer
-from tests.results.made_up import contents, iteration, made_up_log, made_up_run, made_up_tables, write_all
+from tests.results.made_up import contents, iteration, made_up_log, made_up_tables, write_all
 
 LAYOUT = """
 training/_manifest.json training/metadata.json training/convergence.parquet training/timing/iterations.parquet
@@ -19,11 +19,6 @@ training/dictionaries/entities.csv training/dictionaries/variables.csv training/
 training/dictionaries/stages.csv training/dictionaries/state_dictionary.json policy/policy.cobre
 simulation/_manifest.json
 """
-
-
-@pytest.fixture
-def run(tmp_path):
-    return made_up_run(tmp_path / "case")
 
 
 @pytest.fixture
