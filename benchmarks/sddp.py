@@ -38,7 +38,7 @@ from rich.table import Table
 
 from cobre.comm import run_ranks
 from cobre.lp._solver import HIGHS_VERSION, StageSolver
-from cobre.sddp import TrainingFinished, TrainingResult, TrainingStarted, train
+from cobre.sddp import TrainedPolicy, TrainingFinished, TrainingStarted, train
 
 PARTS = ("split", "speedup", "peer", "memory")
 OUTSIDE_TARGET = 0.10
@@ -124,7 +124,7 @@ def _solver(dense: bool) -> Iterator[None]:
         StageSolver.__init__.__kwdefaults__["dense"] = usual
 
 
-def _timed_training(problem: Any, stop: int, **settings: Any) -> tuple[float, TrainingResult]:
+def _timed_training(problem: Any, stop: int, **settings: Any) -> tuple[float, TrainedPolicy]:
     """Train; return the seconds from the first iteration's beginning to the last one's end, too."""
     moments: dict[type, float] = {}
 
@@ -180,7 +180,7 @@ def _speedup(quick: bool, say: Callable[[str], object]) -> dict[str, Any]:
     }
 
 
-def _bits(trained: TrainingResult) -> str:
+def _bits(trained: TrainedPolicy) -> str:
     """A checksum over bounds, estimates and cuts."""
     digest = hashlib.sha256(np.asarray(trained.bounds).tobytes())
     digest.update(repr(trained.estimates).encode())

@@ -60,11 +60,6 @@ MAY_IMPORT = {
     "__main__": "cli",
 }
 
-#: Private modules of one package that another still imports. Nothing is added here; what is gone is removed.
-STILL_CROSSED = {
-    "cobre.comm._closing",
-}
-
 
 def test_every_file_imports_only_what_its_layer_may():
     source = ROOT / "src/cobre"
@@ -75,9 +70,7 @@ def test_every_file_imports_only_what_its_layer_may():
 
 
 def test_no_package_imports_a_private_name_of_another():
-    found = private_crossings(imports(ROOT / "src/cobre"))
-    assert {name: place for name, place in found.items() if name not in STILL_CROSSED} == {}
-    assert found.keys() >= STILL_CROSSED, "remove from STILL_CROSSED what is no longer there"
+    assert private_crossings(imports(ROOT / "src/cobre")) == {}
 
 
 LINES_THAT_CROSS = {

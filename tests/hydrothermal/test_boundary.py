@@ -94,7 +94,7 @@ def test_what_is_left_costs_what_the_other_policy_says(tmp_path, cuts):
     sooner = study(tmp_path / "sooner", SPLIT - 2, SPLIT, (50.0, 20.0), **more)
     result = sddp.train(sooner.problem, 5, seed=1)
     visits = []
-    sddp.follow(sooner.problem, result.policy, visits.extend, 20)
+    sddp.simulate_streaming(sooner.problem, result.policy, visits.extend, 20)
     tables = SimulationTables(sooner.case.system, sooner.problem).tables(visits)
     plants = {
         (row["scenario_id"], row["stage_id"], row["hydro_id"]): row for row in tables["hydros"].to_pylist()

@@ -35,7 +35,7 @@ class Simulated:
         self.system = self.study.case.system
         policy = self.study.train().policy
         self.visits = []
-        self.totals = sddp.follow(self.study.problem, policy, self.visits.extend, scenarios)
+        self.totals = sddp.simulate_streaming(self.study.problem, policy, self.visits.extend, scenarios)
         self.simulation_tables = SimulationTables(self.system, self.study.problem)
         self.tables = self.simulation_tables.tables(self.visits)
         self.policy = policy

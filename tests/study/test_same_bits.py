@@ -7,7 +7,8 @@ import pytest
 
 import cobre
 from cobre import results
-from cobre.study import Runner, Study, Where
+from cobre.sddp import ExecutionOptions
+from cobre.study import RunPlan, Study, run_plan
 from tests.processes import output_of
 from tests.study.cases import copy
 
@@ -78,8 +79,8 @@ def test_again_in_this_process(case, reference, threads, tmp_path):
 def test_on_workers(  # noqa: PLR0917  what it takes
     case, reference, backend, size, threads, tmp_path
 ):
-    where = Where(num_workers=size, backend=backend, threads=threads)
-    Runner(Study.load(case), tmp_path, where).run()
+    plan = RunPlan.of_run(Study.load(case), tmp_path)
+    run_plan(plan, ExecutionOptions(num_workers=size, backend=backend, threads=threads))
     compare(reference, tmp_path)
 
 

@@ -286,7 +286,7 @@ def test_a_case_is_trained_and_simulated_as_it_says(tmp_path):
     study = random_case(tmp_path, external("load", loads), settings)
     policy = study.train().policy
     seen = []
-    study.follow(policy, seen.extend)
+    study.simulate_streaming(policy, seen.extend)
     place = study.problem.nodes[0].noise.places.index(
         ("rhs", study.problem.nodes[0].program.row_names.index("load:0:0"))
     )
@@ -306,7 +306,7 @@ def test_the_same_bits_on_any_number_of_workers(tmp_path):
     sampling = study.settings["sampling"]
     results = []
     for workers in (1, 2):
-        done = study.train(num_workers=workers)
+        done = study.train(sddp.ExecutionOptions(num_workers=workers))
         simulated = sddp.simulate(study.problem, done.policy, 7, sampling=sampling, num_workers=workers)
         results.append((done.bound, simulated.totals.tolist(), simulated.table.to_pylist()))
     assert results[0] == results[1]

@@ -94,6 +94,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     Ctrl-C, 143 after SIGTERM.
     """
     from cobre import study  # noqa: PLC0415  it imports what takes half a second
+    from cobre.sddp import ExecutionOptions  # noqa: PLC0415
     from cobre.study import checkpoint_in, output_folder  # noqa: PLC0415
 
     options = {
@@ -120,15 +121,8 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         _reported(reporter, checkpoint, again),
         reporter.listening() as listeners,
     ):
-        done = study.run(
-            loaded,
-            backend=backend,
-            num_workers=workers,
-            threads=threads,
-            output=folder,
-            resume=resume,
-            listeners=listeners,
-        )
+        execution = ExecutionOptions(workers, backend, threads)
+        done = study.run_case(loaded, execution, output=folder, resume=resume, listeners=listeners)
     reporter.finished(loaded, done)
 
 

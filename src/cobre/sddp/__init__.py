@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from cobre.lp import Noise as Noise
     from cobre.lp import SparseMatrix as SparseMatrix
     from cobre.sddp._checkpoint import Checkpoint as Checkpoint
-    from cobre.sddp._checkpoint import require_the_same as require_the_same
-    from cobre.sddp._checkpoint import saved_log as saved_log
+    from cobre.sddp._checkpoint import SavedTraining as SavedTraining
     from cobre.sddp._engine import Statistics as Statistics
     from cobre.sddp._method import Method as Method
     from cobre.sddp._progress import Progress as Progress
@@ -38,6 +37,9 @@ if TYPE_CHECKING:
     from cobre.sddp.events import TrainingFinished as TrainingFinished
     from cobre.sddp.events import TrainingStarted as TrainingStarted
     from cobre.sddp.events import to_dict as to_dict
+    from cobre.sddp.execution import ExecutionOptions as ExecutionOptions
+    from cobre.sddp.execution import RankContext as RankContext
+    from cobre.sddp.execution import execute as execute
     from cobre.sddp.modeling import StageModel as StageModel
     from cobre.sddp.modeling import stage as stage
     from cobre.sddp.modeling import stages as stages
@@ -63,9 +65,11 @@ if TYPE_CHECKING:
     from cobre.sddp.selection import LimitedMemoryLevel1 as LimitedMemoryLevel1
     from cobre.sddp.selection import NodeCuts as NodeCuts
     from cobre.sddp.selection import Selection as Selection
-    from cobre.sddp.simulation import SimulationResult as SimulationResult
+    from cobre.sddp.simulation import SimulatedTrajectories as SimulatedTrajectories
+    from cobre.sddp.simulation import SimulationTask as SimulationTask
     from cobre.sddp.simulation import follow as follow
     from cobre.sddp.simulation import simulate as simulate
+    from cobre.sddp.simulation import simulate_streaming as simulate_streaming
     from cobre.sddp.stopping import AllOf as AllOf
     from cobre.sddp.stopping import AnyOf as AnyOf
     from cobre.sddp.stopping import BoundStalling as BoundStalling
@@ -74,7 +78,8 @@ if TYPE_CHECKING:
     from cobre.sddp.stopping import Statistical as Statistical
     from cobre.sddp.stopping import StoppingRule as StoppingRule
     from cobre.sddp.stopping import TimeLimit as TimeLimit
-    from cobre.sddp.training import TrainingResult as TrainingResult
+    from cobre.sddp.training import TrainedPolicy as TrainedPolicy
+    from cobre.sddp.training import TrainingTask as TrainingTask
     from cobre.sddp.training import train as train
 
 #: Modules and the public names they define; type checkers read the same from the imports above.
@@ -82,7 +87,7 @@ _NAMES = {
     "cobre.errors": "BoundError InvalidProblem PolicyFileError SolveError",
     "cobre.estimates": "Estimate",
     "cobre.lp": "LinearProgram Noise SparseMatrix",
-    "cobre.sddp._checkpoint": "Checkpoint require_the_same saved_log",
+    "cobre.sddp._checkpoint": "Checkpoint SavedTraining",
     "cobre.sddp._engine": "Statistics",
     "cobre.sddp._method": "Method",
     "cobre.sddp._progress": "Progress Remaining SimulationRecord",
@@ -91,17 +96,18 @@ _NAMES = {
         "CheckpointWritten Event GuardTripped IterationFinished Listener RankTimes "
         "SimulationProgress TrainingFinished TrainingStarted to_dict"
     ),
+    "cobre.sddp.execution": "ExecutionOptions RankContext execute",
     "cobre.sddp.modeling": "StageModel stage stages",
     "cobre.sddp.policy": "NodeCutArrays Policy Value",
     "cobre.sddp.problem": "MultistageProblem Node",
     "cobre.sddp.risk": "AVaR EAVaR Expectation Mixture RiskMeasure WorstCase",
     "cobre.sddp.sampling": "Draw Given InSample OutOfSample Sample Sampling",
     "cobre.sddp.selection": "Domination Level1 LimitedMemoryLevel1 NodeCuts Selection",
-    "cobre.sddp.simulation": "SimulationResult follow simulate",
+    "cobre.sddp.simulation": "SimulatedTrajectories SimulationTask follow simulate simulate_streaming",
     "cobre.sddp.stopping": (
         "AllOf AnyOf BoundStalling IterationLimit SimulationStopping Statistical StoppingRule TimeLimit"
     ),
-    "cobre.sddp.training": "TrainingResult train",
+    "cobre.sddp.training": "TrainedPolicy TrainingTask train",
 }
 _DEFINED_IN = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -1,4 +1,4 @@
-"""All that a run needs in order to go on after any finished iteration as if nothing had happened."""
+"""Checkpoints: all that a training needs to go on after a finished iteration as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from cobre.sddp import _archive
 from cobre.sddp._engine import Engine
 from cobre.sddp._exchange import CutSelector
 from cobre.sddp._method import Method
-from cobre.sddp._progress import Remaining, SimulationRecord
+from cobre.sddp._progress import SimulationRecord
 from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy
 from cobre.sddp.problem import MultistageProblem
@@ -26,12 +26,12 @@ from cobre.sddp.problem import MultistageProblem
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often to save a run.
+    """File and interval of saving a training.
 
     Args:
         path: the file; each checkpoint replaces the one before.
-        every: after every how many-th iteration. The last one is always saved, and when a run is
-            interrupted, so is what was finished.
+        every: iterations from one to the next. The last iteration is always saved, and when a run is
+            interrupted, so is the last finished one.
     """
 
     path: str | Path
@@ -43,8 +43,8 @@ class Checkpoint:
 
 
 @dataclass(eq=False)
-class History:
-    """What has happened so far."""
+class TrainingHistory:
+    """Bounds, estimates and events of the finished iterations. Its lists only grow."""
 
     bounds: list[float] = field(default_factory=list)
     estimates: list[Estimate] = field(default_factory=list)
@@ -54,15 +54,48 @@ class History:
 
     @property
     def iterations(self) -> int:
-        """How many iterations are finished."""
+        """The number of finished iterations."""
         return len(self.bounds)
+
+    def copy(self) -> TrainingHistory:
+        """Return a history that does not grow with this one."""
+        return TrainingHistory(
+            list(self.bounds), list(self.estimates), list(self.simulations), list(self.log), self.seconds
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in JSON's types. Estimates of the time that was left then are of no use later."""
+        plain = dataclasses.asdict(self)
+        for event in plain["log"]:
+            del event["remaining"]
+        return plain
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> TrainingHistory:
+        """Return the history that `as_json` has described."""
+        simulations = [
+            {**record, "step_costs": tuple(record["step_costs"])} for record in saved["simulations"]
+        ]
+        return cls(
+            list(saved["bounds"]),
+            [Estimate(**estimate) for estimate in saved["estimates"]],
+            [SimulationRecord(**record) for record in simulations],
+            [_event(record) for record in saved["log"]],
+            saved["seconds"],
+        )
+
+
+def _event(saved: Mapping[str, Any]) -> IterationFinished:
+    estimate, ranks = Estimate(**saved["estimate"]), tuple(RankTimes(**rank) for rank in saved["ranks"])
+    # Checkpoints of earlier versions have an estimate of the remaining time, too.
+    return IterationFinished(**{**saved, "estimate": estimate, "ranks": ranks, "remaining": None})
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
-    """A run after a finished iteration. Cuts are only counted: later ones come after them."""
+class TrainingSnapshot:
+    """A training after a finished iteration. Cuts are only counted: later ones come after them."""
 
-    history: History
+    history: TrainingHistory
     counts: list[int]
     mixtures: list[int]
     active: list[Ints]
@@ -71,16 +104,10 @@ class Moment:
     visited: list[Floats]
 
     @classmethod
-    def of(cls, engine: Engine, selecting: CutSelector, history: History) -> Moment:
-        """Return the run as it is now."""
+    def of(cls, engine: Engine, selecting: CutSelector, history: TrainingHistory) -> TrainingSnapshot:
+        """Return the training as it is now."""
         return cls(
-            History(
-                list(history.bounds),
-                list(history.estimates),
-                list(history.simulations),
-                list(history.log),
-                history.seconds,
-            ),
+            history.copy(),
             [len(pool) for pool in engine.pools],
             [len(pool.mixtures) for pool in engine.pools],
             [pool.active for pool in engine.pools],
@@ -92,43 +119,33 @@ class Moment:
     def policy(self, engine: Engine) -> Policy:
         """Return the policy as it was then."""
         problem = engine.problem
-        records = {
-            node.name: NodeRecord(
-                pool.rows(count),
-                pool.families[:count],
-                pool.born[:count],
-                active,
-                np.array(pool.mixtures[:mixtures]).reshape(mixtures, engine.families(i) - 1),
-                basis,
-            )
-            for i, (node, pool, count, mixtures, active, basis) in enumerate(
-                zip(
-                    problem.nodes,
-                    engine.pools,
-                    self.counts,
-                    self.mixtures,
-                    self.active,
-                    self.bases,
-                    strict=True,
-                )
-            )
-        }
+        bounds = self.history.bounds
         return Policy(
             problem.states,
             problem.sense,
             problem.fingerprint,
             engine.method.spec(),
             self.history.iterations,
-            self.history.bounds[-1] if self.history.bounds else engine.sign * -np.inf,
+            bounds[-1] if bounds else engine.sign * -np.inf,
             dict(zip(problem.index, engine.value_bounds.tolist(), strict=True)),
-            records,
+            {node.name: self._record(engine, number) for number, node in enumerate(problem.nodes)},
+        )
+
+    def _record(self, engine: Engine, node: int) -> NodeRecord:
+        pool, count, mixtures = engine.pools[node], self.counts[node], self.mixtures[node]
+        return NodeRecord(
+            pool.rows(count),
+            pool.families[:count],
+            pool.born[:count],
+            self.active[node],
+            np.array(pool.mixtures[:mixtures]).reshape(mixtures, engine.families(node) - 1),
+            self.bases[node],
         )
 
     def save(self, engine: Engine, path: str | Path) -> None:
         """Write a checkpoint, which is a policy with more in it."""
         policy = self.policy(engine)
-        history = dataclasses.asdict(self.history)
-        header = {**policy.header(), "kind": "checkpoint", "history": history}
+        header = {**policy.header(), "kind": "checkpoint", "history": self.history.as_json()}
         arrays = policy.arrays()
         if engine.method.selection is not None:
             arrays["tight"] = np.concatenate(self.tight)
@@ -138,39 +155,77 @@ class Moment:
         _archive.write(path, header, arrays)
 
 
-def resume(path: str | Path, engine: Engine, selecting: CutSelector) -> History:
-    """Bring an engine to where a checkpoint was written; return the history.
+@dataclass(frozen=True, eq=False)
+class SavedTraining:
+    """Content of a checkpoint: the policy, the history, and the memory of cut selection."""
 
-    Raises:
-        PolicyFileError: the file is damaged, no checkpoint, or of another problem or method.
-    """
-    header, arrays = _archive.read(path)
-    policy = Policy.from_archive(path, header, arrays)
-    if header.get("kind") != "checkpoint":
-        raise PolicyFileError(
-            str(path), "it is a policy, not a checkpoint; give it as warm_start to begin with its cuts"
+    path: str
+    policy: Policy
+    history: TrainingHistory
+    tight: list[Ints] | None
+    visited: list[Floats] | None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a checkpoint.
+
+        Raises:
+            PolicyFileError: the file is missing, damaged, or no checkpoint.
+        """
+        header, arrays = _archive.read(path)
+        policy = Policy.from_archive(path, header, arrays)
+        if header.get("kind") != "checkpoint":
+            raise PolicyFileError(
+                str(path), "it is a policy, not a checkpoint; give it as warm_start to begin with its cuts"
+            )
+        tight, visited = arrays.get("tight"), arrays.get("visited")
+        return cls(
+            str(path),
+            policy,
+            TrainingHistory.from_json(header["history"]),
+            None if tight is None else np.split(tight, np.cumsum(arrays["sizes"][:, 0])[:-1]),
+            None if visited is None else np.split(visited, np.cumsum(arrays["visited_counts"])[:-1]),
         )
-    require_the_same(path, policy, engine.problem, engine.method)
-    restore(policy, engine, path)
-    if "tight" in arrays:
-        ends = np.cumsum(arrays["sizes"][:, 0])[:-1]
-        selecting.tight = np.split(arrays["tight"], ends)
-        with _refusing_damage(path):
-            for solver, tight in zip(engine.solvers, selecting.tight, strict=True):
-                solver.native.set_last_tight(tight)
-    if "visited" in arrays:
-        selecting.visited = np.split(arrays["visited"], np.cumsum(arrays["visited_counts"])[:-1])
-    return _history(header["history"])
 
+    def require_same(
+        self, problem: MultistageProblem, method: Method, names: Mapping[str, str] | None = None
+    ) -> None:
+        """Refuse a checkpoint that a training cannot go on from.
 
-def saved_log(path: str | Path) -> list[IterationFinished]:
-    """Return what a checkpoint says of the iterations before it.
+        Args:
+            problem: of the training.
+            method: of the training.
+            names: the user's names for parts of the method, where they differ.
 
-    Raises:
-        PolicyFileError: it is none.
-    """
-    header, _ = _archive.read(path)
-    return _history(header["history"]).log if header.get("kind") == "checkpoint" else []
+        Raises:
+            PolicyFileError: it is of another problem, or of a training by another method.
+        """
+        if self.policy.fingerprint != problem.fingerprint:
+            raise PolicyFileError(
+                self.path, "it is a checkpoint of another problem: some number in it differs"
+            )
+        then, now = self.policy.method, method.spec()
+        differing = [
+            f"{(names or {}).get(name, name)} was {then.get(name)!r}, and is {now[name]!r}"
+            for name in now
+            if name != "highs" and then.get(name) != now[name]
+        ]
+        if differing:
+            reason = "it was written by a run that was set up differently: " + "; ".join(differing)
+            raise PolicyFileError(self.path, reason)
+        self.policy.warn_of_another_solver()
+
+    def restore(self, engine: Engine, selecting: CutSelector) -> TrainingHistory:
+        """Bring an engine to the state that was saved; return the history, which may then grow."""
+        restore(self.policy, engine, self.path)
+        if self.tight is not None:
+            selecting.tight = list(self.tight)
+            with _refusing_damage(self.path):
+                for solver, tight in zip(engine.solvers, self.tight, strict=True):
+                    solver.native.set_last_tight(tight)
+        if self.visited is not None:
+            selecting.visited = list(self.visited)
+        return self.history.copy()
 
 
 def restore(policy: Policy, engine: Engine, path: str | Path = "the policy") -> None:
@@ -214,63 +269,3 @@ def _refusing_damage(path: str | Path) -> Iterator[None]:
     except ValueError as exc:
         reason = f"it is damaged ({exc}); use an earlier copy, or train again"
         raise PolicyFileError(str(path), reason) from exc
-
-
-def require_the_same(
-    path: str | Path,
-    policy: Policy,
-    problem: MultistageProblem,
-    method: Method,
-    names: Mapping[str, str] | None = None,
-) -> None:
-    """Refuse a checkpoint that a run cannot go on from.
-
-    Args:
-        path: of the checkpoint.
-        policy: in it.
-        problem: of the run.
-        method: of the run.
-        names: what the user calls parts of the method, if that is something else.
-
-    Raises:
-        PolicyFileError: it is of another problem, or was made in another way.
-    """
-    if policy.fingerprint != problem.fingerprint:
-        raise PolicyFileError(str(path), "it is a checkpoint of another problem: some number in it differs")
-    now: Mapping[str, Any] = method.spec()
-    differing = [
-        f"{(names or {}).get(name, name)} was {policy.method.get(name)!r}, and is {now[name]!r}"
-        for name in now
-        if name != "highs" and policy.method.get(name) != now[name]
-    ]
-    if differing:
-        raise PolicyFileError(
-            str(path), "it was written by a run that was set up differently: " + "; ".join(differing)
-        )
-    policy.warn_of_another_solver()
-
-
-def _event(saved: Mapping[str, Any]) -> IterationFinished:
-    ranks = tuple(RankTimes(**rank) for rank in saved["ranks"])
-    left = saved.get("remaining")  # what older versions did not write
-    return IterationFinished(
-        **{
-            **saved,
-            "estimate": Estimate(**saved["estimate"]),
-            "ranks": ranks,
-            "remaining": None if left is None else Remaining(**left),
-        }
-    )
-
-
-def _history(saved: Mapping[str, Any]) -> History:
-    return History(
-        list(saved["bounds"]),
-        [Estimate(**estimate) for estimate in saved["estimates"]],
-        [
-            SimulationRecord(**{**record, "step_costs": tuple(record["step_costs"])})
-            for record in saved["simulations"]
-        ],
-        [_event(record) for record in saved["log"]],
-        saved["seconds"],
-    )

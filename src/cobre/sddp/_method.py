@@ -1,14 +1,16 @@
-"""How a problem is trained: all that, beside the problem, decides the bits of the result."""
+"""The method of a training: all that, beside the problem, decides the bits of the result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from cobre.lp import HIGHS_VERSION
+from cobre.errors import InvalidProblem
+from cobre.lp import HIGHS_VERSION, Floats
+from cobre.sddp._graph import value_bounds
 from cobre.sddp.problem import ROOT, MultistageProblem
 from cobre.sddp.risk import Expectation, RiskMeasure
 from cobre.sddp.sampling import InSample, Sampling
@@ -78,3 +80,19 @@ class Method:
             "depth": self.depth,
             "highs": HIGHS_VERSION,
         }
+
+
+def checked_value_bounds(problem: MultistageProblem, method: Method, found: Iterable[str] = ()) -> Floats:
+    """Check a problem and a method completely, then return the `value_bounds` of the problem.
+
+    Args:
+        problem: to check.
+        method: to check.
+        found: further findings about arguments.
+
+    Raises:
+        InvalidProblem: something is wrong; all of it is listed.
+    """
+    if found := [*problem.findings(), *method.findings(problem), *found]:
+        raise InvalidProblem(found)
+    return value_bounds(problem)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Self
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from cobre.comm import BackendCommunicator
-from cobre.errors import InvalidProblem, PolicyFileError
+from cobre.errors import PolicyFileError
 from cobre.estimates import Estimate
 from cobre.lp import Floats, Ints
 from cobre.sddp import _forward
 from cobre.sddp._checkpoint import restore
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Wanted
-from cobre.sddp._graph import value_bounds
-from cobre.sddp._method import Method
-from cobre.sddp._parallel import on_ranks
+from cobre.sddp._method import Method, checked_value_bounds
 from cobre.sddp._visits import Recorder, Visit, VisitTable, Watcher
 from cobre.sddp.events import Listener, SimulationProgress
+from cobre.sddp.execution import ExecutionOptions, RankContext, execute
 from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem
 from cobre.sddp.sampling import SIMULATION, Draw, InSample, Sampling
@@ -33,7 +34,7 @@ BATCH, BATCH_BYTES = 64, 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
-class SimulationResult:
+class SimulatedTrajectories:
     """What happened on all trajectories.
 
     Attributes:
@@ -68,7 +69,7 @@ def simulate(  # noqa: PLR0913
     num_workers: int | None = None,
     backend: str = "shm",
     threads: int = 1,
-) -> SimulationResult:
+) -> SimulatedTrajectories:
     """Follow a policy on many trajectories.
 
     Args:
@@ -92,17 +93,19 @@ def simulate(  # noqa: PLR0913
         SolveError: a linear programme has no solution.
         WorkerError: a worker failed; its own error is the cause.
     """
-    method = _method(policy, trajectories, seed, sampling, depth)
     found = []
     for what, names, of in (("column", columns, "column_names"), ("row", duals, "row_names")):
         known = {name for node in problem.nodes for name in getattr(node.program, of)}
         found += [f"no node has a {what} {name!r}" for name in names if name not in known]
-    bounds = _checked(problem, policy, method, found)
-    run = _TableRun(problem, bounds, policy, method, threads, tuple(columns), tuple(duals))
-    return on_ranks(run, comm, num_workers, backend, listeners)
+    task = SimulationTask.checked(problem, policy, trajectories, seed, sampling, depth, found)
+    return execute(
+        partial(task.tabulate, policy, columns=tuple(columns), duals=tuple(duals)),
+        ExecutionOptions(num_workers, backend, threads, comm=comm),
+        listeners,
+    )
 
 
-def follow(  # noqa: PLR0913
+def simulate_streaming(  # noqa: PLR0913
     problem: MultistageProblem,
     policy: Policy,
     recorder: Recorder,
@@ -119,12 +122,12 @@ def follow(  # noqa: PLR0913
 ) -> Floats:
     """Simulate as `simulate` does, giving all columns and duals of all nodes to a recorder as they come.
 
-    Ranks keep nothing, so there may be more of it than memory.
+    Ranks keep nothing, so there may be more of it than memory. `follow` is an alias of this function.
 
     Args:
         problem: as for `simulate`.
         policy: as for `simulate`.
-        recorder: called on each rank with what that rank simulates.
+        recorder: called on each rank with the visits of its trajectories.
         trajectories: as for `simulate`.
         seed: as for `simulate`.
         sampling: as for `simulate`.
@@ -138,29 +141,132 @@ def follow(  # noqa: PLR0913
     Returns:
         The discounted cost or reward of each trajectory.
     """
-    method = _method(policy, trajectories, seed, sampling, depth)
-    run = _FollowRun(problem, _checked(problem, policy, method, []), policy, method, threads, recorder)
-    return on_ranks(run, comm, num_workers, backend, listeners)
+    task = SimulationTask.checked(problem, policy, trajectories, seed, sampling, depth)
+    options = ExecutionOptions(num_workers, backend, threads, comm=comm)
+    return execute(partial(task.stream, policy, recorder), options, listeners)
 
 
-def _method(
-    policy: Policy, trajectories: int | None, seed: int, sampling: Sampling | None, depth: int | None
-) -> Method:
-    sampling = sampling or InSample()
-    count = trajectories if trajectories is not None else sampling.natural_count or 1000
-    return Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
+follow = simulate_streaming
 
 
-def _checked(problem: MultistageProblem, policy: Policy, method: Method, found: list[str]) -> Floats:
-    """The value bounds of a problem that can be simulated."""
-    found = [*problem.findings(), *method.findings(problem), *found]
-    if found:
-        raise InvalidProblem(found)
-    bounds = value_bounds(problem)  # raises if there is none, before any worker starts
+@dataclass(frozen=True, eq=False)
+class SimulationTask:
+    """A simulation that has been checked; its methods are called on every rank, and can be sent to workers.
+
+    Attributes:
+        problem: to simulate.
+        value_bounds: on what follows each of its nodes.
+        method: of sampling, and of the policies to simulate.
+    """
+
+    problem: MultistageProblem
+    value_bounds: Floats
+    method: Method
+
+    @classmethod
+    def checked(  # noqa: PLR0913, PLR0917
+        cls,
+        problem: MultistageProblem,
+        policy: Policy,
+        trajectories: int | None = None,
+        seed: int = 0,
+        sampling: Sampling | None = None,
+        depth: int | None = None,
+        findings: Sequence[str] = (),
+    ) -> Self:
+        """Check a simulation before any worker starts. ``findings`` are further ones about arguments.
+
+        The other arguments and the errors are those of `simulate`.
+        """
+        sampling = sampling or InSample()
+        count = trajectories if trajectories is not None else sampling.natural_count or 1000
+        method = Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
+        bounds = checked_value_bounds(problem, method, findings)
+        require_fitting(policy, problem)
+        return cls(problem, bounds, method)
+
+    def tabulate(
+        self,
+        policy: Policy,
+        context: RankContext,
+        *,
+        columns: tuple[str, ...] = (),
+        duals: tuple[str, ...] = (),
+    ) -> SimulatedTrajectories:
+        """Return the table of all trajectories. A collective."""
+        wanted = VisitTable(self.problem, columns, duals)
+        with self._engine(policy, context) as engine:
+            depth = engine.depth
+            parts = [np.empty((0, depth * wanted.width + 1))]
+            for which, totals, visits in self._batches(engine, wanted.wanted(), context):
+                rows = wanted.rows(visits, which.start, len(which), depth)
+                parts.append(np.concatenate([rows, totals[:, None]], axis=1))
+            whole = _gathered(engine, np.concatenate(parts), self.method.trajectories)
+            return SimulatedTrajectories(wanted.table(whole[:, :-1], depth), engine.sign * whole[:, -1])
+
+    def stream(self, policy: Policy, recorder: Recorder, context: RankContext) -> Floats:
+        """Give a recorder the visits of this rank's trajectories; return the totals of all. A collective."""
+        wanted = [Wanted(_all(node.program.columns), _all(node.program.rows)) for node in self.problem.nodes]
+        with self._engine(policy, context) as engine:
+            parts = [np.empty((0, 1))]
+            for _, totals, visits in self._batches(engine, wanted, context):
+                recorder(visits)
+                parts.append(totals[:, None])
+            return engine.sign * _gathered(engine, np.concatenate(parts), self.method.trajectories)[:, 0]
+
+    @contextmanager
+    def _engine(self, policy: Policy, context: RankContext) -> Iterator[Engine]:
+        context.work_is_saved()
+        bounds, threads = self.value_bounds, context.threads
+        with Engine(self.problem, self.method, context.comm, value_bounds=bounds, threads=threads) as engine:
+            restore(policy, engine)
+            yield engine
+
+    def _batches(
+        self, engine: Engine, wanted: Sequence[Wanted], context: RankContext
+    ) -> Iterator[tuple[range, Floats, list[Visit]]]:
+        """This rank's trajectories in batches: their numbers, their totals, and their visits."""
+        own, total = engine.block(self.method.trajectories), self.method.trajectories
+        progress = _ProgressReport(context, total)
+        watcher = Watcher(engine, wanted)
+        batch = max(1, min(BATCH, BATCH_BYTES // watcher.bytes_per_trajectory()))
+        for first in range(own.start, own.stop, batch):
+            size = min(batch, own.stop - first)
+            draw = Draw(self.method.seed, 0, first, size, total, engine.depth, SIMULATION)
+            paths, visits = watcher.walk(draw)
+            totals = paths.totals(engine.discounts)
+            yield range(first, first + size), totals, visits
+            progress.add(engine.sign * totals)
+
+
+class _ProgressReport:
+    """Emits the progress of a simulation on rank 0; the others are about as far."""
+
+    def __init__(self, context: RankContext, total: int) -> None:
+        self._context, self._total = context, total
+        self._begun = time.monotonic()
+        self._done: list[float] = []
+        self.add(np.empty(0))
+
+    def add(self, totals: Floats) -> None:
+        """Count finished trajectories."""
+        if not self._context.listeners:
+            return
+        self._done += totals.tolist()
+        done = min(len(self._done) * self._context.comm.size, self._total)
+        estimate = Estimate.of(self._done) if self._done else None
+        self._context.emit(SimulationProgress(done, self._total, time.monotonic() - self._begun, estimate))
+
+
+def require_fitting(policy: Policy, problem: MultistageProblem) -> None:
+    """Refuse a policy that does not fit a problem; warn if another version of the solver made it.
+
+    Raises:
+        PolicyFileError: it does not fit.
+    """
     if reason := policy.fits(problem):
         raise PolicyFileError("the policy", reason)
     policy.warn_of_another_solver()
-    return bounds
 
 
 def estimate_costs(engine: Engine, replications: int, iteration: int) -> tuple[Estimate, tuple[float, ...]]:
@@ -186,97 +292,6 @@ def _gathered(engine: Engine, own: Floats, count: int) -> Floats:
     counts = [len(engine.block(count, rank)) * width for rank in range(engine.comm.size)]
     engine.comm.allgatherv(np.ascontiguousarray(own).reshape(-1), whole.reshape(-1), counts)
     return whole
-
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, eq=False)
-class _Run(Generic[Result]):
-    problem: MultistageProblem
-    value_bounds: Floats
-    policy: Policy
-    method: Method
-    threads: int
-
-    def __call__(self, comm: BackendCommunicator, listeners: Sequence[Listener]) -> Callable[[], Result]:
-        """Simulate. A collective: every rank can have the same result."""
-        bounds, threads = self.value_bounds, self.threads
-        with Engine(self.problem, self.method, comm, value_bounds=bounds, threads=threads) as engine:
-            restore(self.policy, engine)
-            return self._simulated(engine, listeners)
-
-    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], Result]:
-        raise NotImplementedError
-
-    def _batches(
-        self, engine: Engine, wanted: Sequence[Wanted], listeners: Sequence[Listener]
-    ) -> Iterator[tuple[range, Floats, list[Visit]]]:
-        """This rank's trajectories, some at a time: which, what they cost in all, and what they saw."""
-        own, total = engine.block(self.method.trajectories), self.method.trajectories
-        progress = _Progress(engine, total, listeners)
-        watcher = Watcher(engine, wanted)
-        batch = max(1, min(BATCH, BATCH_BYTES // watcher.bytes_per_trajectory()))
-        for first in range(own.start, own.stop, batch):
-            size = min(batch, own.stop - first)
-            draw = Draw(self.method.seed, 0, first, size, total, engine.depth, SIMULATION)
-            paths, visits = watcher.walk(draw)
-            totals = paths.totals(engine.discounts)
-            yield range(first, first + size), totals, visits
-            progress.tell(engine.sign * totals)
-
-
-class _Progress:
-    """Tells on rank 0 how far a simulation is; others are about as far."""
-
-    def __init__(self, engine: Engine, total: int, listeners: Sequence[Listener]) -> None:
-        self._size, self._total = engine.comm.size, total
-        self._listeners = listeners if engine.comm.rank == 0 else ()
-        self._begun = time.monotonic()
-        self._done: list[float] = []
-        self.tell(np.empty(0))
-
-    def tell(self, totals: Floats) -> None:
-        """These are done, too."""
-        if not self._listeners:
-            return
-        self._done += totals.tolist()
-        done = min(len(self._done) * self._size, self._total)
-        estimate = Estimate.of(self._done) if self._done else None
-        event = SimulationProgress(done, self._total, time.monotonic() - self._begun, estimate)
-        for listener in self._listeners:
-            listener(event)
-
-
-@dataclass(frozen=True, eq=False)
-class _TableRun(_Run[SimulationResult]):
-    columns: tuple[str, ...]
-    duals: tuple[str, ...]
-
-    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], SimulationResult]:
-        columns, depth = VisitTable(self.problem, self.columns, self.duals), engine.depth
-        parts = [np.empty((0, depth * columns.width + 1))]
-        for which, totals, visits in self._batches(engine, columns.wanted(), listeners):
-            rows = columns.rows(visits, which.start, len(which), depth)
-            parts.append(np.concatenate([rows, totals[:, None]], axis=1))
-        whole = _gathered(engine, np.concatenate(parts), self.method.trajectories)
-        totals = engine.sign * whole[:, -1]
-        return lambda: SimulationResult(columns.table(whole[:, :-1], depth), totals)
-
-
-@dataclass(frozen=True, eq=False)
-class _FollowRun(_Run[Floats]):
-    recorder: Recorder
-
-    def _simulated(self, engine: Engine, listeners: Sequence[Listener]) -> Callable[[], Floats]:
-        programs = [node.program for node in self.problem.nodes]
-        wanted = [Wanted(_all(program.columns), _all(program.rows)) for program in programs]
-        parts = [np.empty((0, 1))]
-        for _, totals, visits in self._batches(engine, wanted, listeners):
-            self.recorder(visits)
-            parts.append(totals[:, None])
-        whole = engine.sign * _gathered(engine, np.concatenate(parts), self.method.trajectories)[:, 0]
-        return lambda: whole
 
 
 def _all(count: int) -> Ints:

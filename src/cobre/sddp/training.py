@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from cobre.comm import BackendCommunicator, Topology
 from cobre.comm.launch import deferred_signals
-from cobre.errors import InvalidProblem, PolicyFileError
+from cobre.errors import PolicyFileError
 from cobre.estimates import Estimate
 from cobre.lp import Floats
 from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
-from cobre.sddp._checkpoint import Checkpoint, History, Moment, load_cuts, resume
+from cobre.sddp._checkpoint import Checkpoint, SavedTraining, TrainingHistory, TrainingSnapshot, load_cuts
 from cobre.sddp._engine import Engine, Statistics
 from cobre.sddp._exchange import CutSelector, PathExchange, share_bases, share_measurements
-from cobre.sddp._graph import value_bounds
 from cobre.sddp._guards import Guards
-from cobre.sddp._method import Method
+from cobre.sddp._method import Method, checked_value_bounds
 from cobre.sddp._pace import Pace
-from cobre.sddp._parallel import on_ranks
 from cobre.sddp._progress import Progress
 from cobre.sddp.events import (
     CheckpointWritten,
-    Event,
     GuardTripped,
     IterationFinished,
     Listener,
@@ -36,6 +34,7 @@ from cobre.sddp.events import (
     TrainingFinished,
     TrainingStarted,
 )
+from cobre.sddp.execution import ExecutionOptions, RankContext, execute
 from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem
 from cobre.sddp.risk import Expectation, RiskMeasure
@@ -46,24 +45,24 @@ from cobre.sddp.stopping import StoppingRule, as_rule
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingResult:
-    """How training ended.
+class TrainedPolicy:
+    """A policy and the record of its training.
 
     Attributes:
-        policy: what was learnt.
+        source: the policy, or the file that has it.
         bound: on the value of the problem: a lower bound when minimising, an upper bound when maximising.
         bounds: the bound after each iteration.
         estimates: of the value under the policy of each iteration, from its trajectories.
-        log: what was said of each iteration; those before a resumption included.
+        log: the event of each iteration; those before a resumption included.
         reason: why it stopped, in words.
         stopped_by: the rules because of which it stopped.
-        seconds: what it took, earlier sessions of a resumed run included.
-        statistics: what solving took, over all ranks, in this session.
-        topology: where it ran, in this session.
-        warnings: what was wrong and put right, in this session; usually nothing.
+        seconds: elapsed, earlier sessions of a resumed run included.
+        statistics: of solving, over all ranks, in this session.
+        topology: ranks and hosts of this session.
+        warnings: violations that were found and corrected in this session; usually none.
     """
 
-    policy: Policy
+    source: Policy | Path
     bounds: Floats
     estimates: tuple[Estimate, ...]
     log: tuple[IterationFinished, ...]
@@ -73,6 +72,20 @@ class TrainingResult:
     statistics: Statistics
     topology: Topology
     warnings: tuple[GuardTripped, ...] = ()
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy. Workers that have written it to a file do not send it: it is read when first used.
+
+        Raises:
+            PolicyFileError: the file is gone, or another run has written it since.
+        """
+        if isinstance(self.source, Policy):
+            return self.source
+        read = Policy.load(self.source)
+        if (read.iterations, read.bound) != (self.iterations, self.bound):
+            raise PolicyFileError(str(self.source), "another run has replaced the policy of this one")
+        return read
 
     def _repr_html_(self) -> str:
         from cobre.formatting import html_card  # noqa: PLC0415  only notebooks display it
@@ -112,13 +125,13 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
     depth: int | None = None,
     checkpoint: Checkpoint | str | Path | None = None,
     resume: str | Path | None = None,
-    warm_start: TrainingResult | Policy | str | Path | None = None,
+    warm_start: TrainedPolicy | Policy | str | Path | None = None,
     listeners: Sequence[Listener] | Listener = (),
     comm: BackendCommunicator | None = None,
     num_workers: int | None = None,
     backend: str = "shm",
     threads: int = 1,
-) -> TrainingResult:
+) -> TrainedPolicy:
     """Train a policy by stochastic dual dynamic programming.
 
     The result has the same bits whatever the backend, the number of workers and of threads.
@@ -153,76 +166,137 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         WorkerError: a worker failed; its own error is the cause.
     """
     method = Method(trajectories, seed, risk or Expectation(), cuts, selection, sampling or InSample(), depth)
-    saving = Checkpoint(checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
-    found = [*problem.findings(), *method.findings(problem)]
-    if saving is not None and not Path(saving.path).parent.is_dir():
-        found.append(f"the checkpoint's folder {Path(saving.path).parent} does not exist; make it first")
-    if found:
-        raise InvalidProblem(found)
-    bounds = value_bounds(problem)  # raises if there is none, before any worker starts
-    if isinstance(warm_start, TrainingResult):
-        warm_start = warm_start.policy
-    run = _Run(problem, bounds, method, as_rule(stop), saving, resume, warm_start, threads)
-    try:
-        return on_ranks(run, comm, num_workers, backend, listeners)
-    except KeyboardInterrupt as exc:
-        if saving is not None and Path(saving.path).exists():
-            exc.add_note(
-                f"What was finished is in {saving.path}: go on with train(..., resume={str(saving.path)!r})."
-            )
-        raise
+    task = TrainingTask.checked(
+        problem, method, stop, checkpoint=checkpoint, resume=resume, warm_start=warm_start
+    )
+    return task.run(ExecutionOptions(num_workers, backend, threads, comm=comm), listeners)
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
-    """A run that can be sent to other processes and called there."""
+class TrainingTask:
+    """A training that has been checked, to be called on every rank; it can be sent to workers.
+
+    Attributes:
+        problem: to solve.
+        value_bounds: on what follows each of its nodes.
+        method: all that decides the bits of the cuts.
+        rule: when to stop.
+        checkpoint: where, and how often, to save; None to save nothing.
+        start: a saved training to go on from, or a policy whose cuts to begin with.
+        start_path: of the file of that policy, for errors.
+    """
 
     problem: MultistageProblem
     value_bounds: Floats
     method: Method
     rule: StoppingRule
-    checkpoint: Checkpoint | None
-    resume: str | Path | None
-    warm_start: Policy | str | Path | None
-    threads: int
+    checkpoint: Checkpoint | None = None
+    start: SavedTraining | Policy | None = None
+    start_path: str = "the policy"
 
-    def __call__(
-        self, comm: BackendCommunicator, listeners: Sequence[Listener]
-    ) -> Callable[[], TrainingResult]:
-        """Train. A collective: every rank can have the same result."""
+    @classmethod
+    def checked(  # noqa: PLR0913
+        cls,
+        problem: MultistageProblem,
+        method: Method,
+        stop: StoppingRule | int | Sequence[StoppingRule],
+        *,
+        checkpoint: Checkpoint | str | Path | None = None,
+        resume: str | Path | None = None,
+        warm_start: TrainedPolicy | Policy | str | Path | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Check a training before any worker starts, and read the file that it begins with.
+
+        ``names`` are the user's for parts of the method. Other arguments and errors are those of `train`.
+        """
+        saving = Checkpoint(checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
+        found = []
+        if saving is not None and not Path(saving.path).parent.is_dir():
+            found.append(f"the checkpoint's folder {Path(saving.path).parent} does not exist; make it first")
+        bounds = checked_value_bounds(problem, method, found)
+        start: SavedTraining | Policy | None = None
+        if resume is not None:
+            start = SavedTraining.load(resume)
+            start.require_same(problem, method, names)
+        elif warm_start is not None:
+            start = _fitting_policy(warm_start, problem, method)
+        path = str(warm_start) if isinstance(warm_start, str | Path) else "the policy"
+        return cls(problem, bounds, method, as_rule(stop), saving, start, path)
+
+    def __call__(self, context: RankContext, log: list[IterationFinished] | None = None) -> TrainedPolicy:
+        """Train. A collective.
+
+        Args:
+            context: of this rank.
+            log: filled with the events of all iterations while it trains.
+        """
         folder = Path(self.checkpoint.path).parent if self.checkpoint else None
         engine = Engine(
             self.problem,
             self.method,
-            comm,
+            context.comm,
             value_bounds=self.value_bounds,
-            threads=self.threads,
+            threads=context.threads,
             folder=folder,
         )
         with engine, PathExchange(engine) as exchange:
-            return _Trainer(self, engine, exchange, listeners).train()
+            return _Trainer(self, context, engine, exchange, [] if log is None else log).train()
+
+    def run(self, options: ExecutionOptions, listeners: Sequence[Listener] | Listener = ()) -> TrainedPolicy:
+        """Train on the ranks that the options describe."""
+        try:
+            return execute(self, options, listeners)
+        except KeyboardInterrupt as interrupt:
+            if self.checkpoint is not None and Path(self.checkpoint.path).exists():
+                path = str(self.checkpoint.path)
+                interrupt.add_note(f"What was finished is in {path}: go on with train(..., resume={path!r}).")
+            raise
+
+
+def _fitting_policy(
+    given: TrainedPolicy | Policy | str | Path, problem: MultistageProblem, method: Method
+) -> Policy:
+    """Return the policy of a warm start."""
+    if isinstance(given, TrainedPolicy):
+        given = given.policy
+    policy = given if isinstance(given, Policy) else Policy.load(given)
+    reason = policy.fits(problem)
+    if policy.method["cuts"] != method.cuts:
+        reason = f"its cuts are {policy.method['cuts']}, those of this run {method.cuts}"
+    if reason is not None:
+        raise PolicyFileError(str(given), f"it cannot be a warm start: {reason}")
+    return policy
 
 
 class _Trainer:
+    """A training on one rank."""
+
     def __init__(
-        self, run: _Run, engine: Engine, exchange: PathExchange, listeners: Sequence[Listener]
+        self,
+        task: TrainingTask,
+        context: RankContext,
+        engine: Engine,
+        exchange: PathExchange,
+        log: list[IterationFinished],
     ) -> None:
-        self._run, self._engine, self._exchange = run, engine, exchange
-        self._listeners = listeners if engine.comm.rank == 0 else ()
+        self._task, self._context, self._engine, self._exchange = task, context, engine, exchange
         self._selecting = CutSelector(engine)
         self._guards = Guards(engine)
         self._statistics = Statistics()
         self._history = self._prepared()
-        self._moment = Moment.of(engine, self._selecting, self._history)
-        self._saved = self._history.iterations if run.resume else 0
+        log[:] = self._history.log
+        self._history.log = log
+        self._snapshot = TrainingSnapshot.of(engine, self._selecting, self._history)
+        self._saved = self._history.iterations
         self._earlier_s, self._begun = self._history.seconds, time.monotonic()
         self._pace = Pace(self._earlier_s)
 
-    def train(self) -> Callable[[], TrainingResult]:
-        self._say_that_it_starts()
+    def train(self) -> TrainedPolicy:
+        self._emit_start()
         resumed = self._history.iterations > 0
         try:
-            reason = self._run.rule.reached(self._progress()) if resumed else None
+            reason = self._task.rule.reached(self._progress()) if resumed else None
             while reason is None:
                 reason = self._iterate(self._history.iterations + 1)
         except BaseException:  # Ctrl-C, a rank that died, a programme without a solution
@@ -231,14 +305,14 @@ class _Trainer:
         with deferred_signals():
             self._save()
         history = self._history
-        fired = self._run.rule.fired(self._progress())
-        self._emit(
+        fired = self._task.rule.fired(self._progress())
+        self._context.emit(
             TrainingFinished(
                 reason, history.iterations, history.bounds[-1], history.estimates[-1], history.seconds
             )
         )
-        return lambda: TrainingResult(
-            self._moment.policy(self._engine),
+        return TrainedPolicy(
+            self._snapshot.policy(self._engine),
             np.array(history.bounds),
             tuple(history.estimates),
             tuple(history.log),
@@ -250,24 +324,17 @@ class _Trainer:
             tuple(self._guards.noticed),
         )
 
-    def _prepared(self) -> History:
-        run, engine = self._run, self._engine
-        if run.resume is not None:
-            return resume(run.resume, engine, self._selecting)
-        if run.warm_start is not None:
-            policy = run.warm_start if isinstance(run.warm_start, Policy) else Policy.load(run.warm_start)
-            reason = policy.fits(run.problem)
-            if policy.method["cuts"] != run.method.cuts:
-                reason = f"its cuts are {policy.method['cuts']}, those of this run {run.method.cuts}"
-            if reason is not None:
-                raise PolicyFileError(str(run.warm_start), f"it cannot be a warm start: {reason}")
-            path = "the policy" if isinstance(run.warm_start, Policy) else run.warm_start
-            load_cuts(policy, engine, path, born=0)
-        return History()
+    def _prepared(self) -> TrainingHistory:
+        start = self._task.start
+        if isinstance(start, SavedTraining):
+            return start.restore(self._engine, self._selecting)
+        if start is not None:
+            load_cuts(start, self._engine, self._task.start_path, born=0)
+        return TrainingHistory()
 
     def _iterate(self, iteration: int) -> str | None:
         """One iteration; the reason to stop after it, if there is one."""
-        engine, history, method = self._engine, self._history, self._run.method
+        engine, history, method = self._engine, self._history, self._task.method
         begun = time.perf_counter()
         own = engine.block(method.trajectories)
         draw = Draw(method.seed, iteration, own.start, len(own), method.trajectories, engine.depth)
@@ -299,8 +366,8 @@ class _Trainer:
         self._statistics.add(statistics)
         self._pace.tick(iteration, history.seconds)
         progress = self._progress()
-        reason = self._run.rule.reached(progress)
-        remaining = self._run.rule.remaining(progress, self._pace.seconds_of) if reason is None else None
+        reason = self._task.rule.reached(progress)
+        remaining = self._task.rule.remaining(progress, self._pace.seconds_of) if reason is None else None
         event = IterationFinished(
             iteration,
             bound=history.bounds[-1],
@@ -319,12 +386,12 @@ class _Trainer:
             remaining=remaining,
         )
         history.log.append(event)
-        self._moment = Moment.of(engine, self._selecting, history)
+        self._snapshot = TrainingSnapshot.of(engine, self._selecting, history)
         for noticed in self._guards.noticed:
             if noticed.iteration == iteration:
-                self._emit(noticed)
-        self._emit(event)
-        if self._run.checkpoint and iteration % self._run.checkpoint.every == 0:
+                self._context.emit(noticed)
+        self._context.emit(event)
+        if self._task.checkpoint and iteration % self._task.checkpoint.every == 0:
             with deferred_signals():
                 self._save()
         return reason
@@ -340,7 +407,7 @@ class _Trainer:
             history.seconds,
             history.bounds,
             history.estimates,
-            self._run.problem.sense,
+            self._task.problem.sense,
             simulate,
             history.simulations,
         )
@@ -353,31 +420,27 @@ class _Trainer:
 
     def _save(self) -> None:
         """Save the last finished iteration, unless that was done."""
-        checkpoint, finished = self._run.checkpoint, self._moment.history.iterations
+        checkpoint, finished = self._task.checkpoint, self._snapshot.history.iterations
         if checkpoint is None or self._engine.comm.rank != 0 or finished <= self._saved:
             return
-        self._moment.save(self._engine, checkpoint.path)
+        self._snapshot.save(self._engine, checkpoint.path)
         self._saved = finished
-        self._emit(CheckpointWritten(str(checkpoint.path), finished))
+        self._context.emit(CheckpointWritten(str(checkpoint.path), finished))
 
-    def _say_that_it_starts(self) -> None:
-        run, engine = self._run, self._engine
-        self._emit(
+    def _emit_start(self) -> None:
+        task, engine = self._task, self._engine
+        self._context.emit(
             TrainingStarted(
                 len(engine.solvers),
                 engine.states,
-                run.method.trajectories,
+                task.method.trajectories,
                 engine.comm.size,
-                run.threads,
+                self._context.threads,
                 engine.comm.topology.backend,
                 self._history.iterations + 1,
-                str(run.rule),
-                run.rule.iteration_limit,
+                str(task.rule),
+                task.rule.iteration_limit,
                 all(isinstance(measure, Expectation) for measure in engine.risks),
-                run.problem.sense,
+                task.problem.sense,
             )
         )
-
-    def _emit(self, event: Event) -> None:
-        for listener in self._listeners:
-            listener(event)

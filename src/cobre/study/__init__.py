@@ -1,24 +1,27 @@
-"""From a case folder to a policy and a simulation: the only path that there is."""
+"""From a case folder to a policy and a simulation: the one path of a run."""
 
-from cobre.study._public import CaseLoader, ValidationResult, run, simulate, train, validate
-from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult, WorkerInfo
-from cobre.study._running import Runner, RunResult, Where, checkpoint_in, output_folder
+from cobre.study._plan import RunPlan, checkpoint_in, output_folder
+from cobre.study._public import CaseLoader, ValidationResult, run, run_case, simulate, train, validate
+from cobre.study._results import ProgressEvent, RunResult, SimulationResult, TrainingResult, WorkerInfo
+from cobre.study._running import Runner, run_plan
 from cobre.study._study import Study
 
 __all__ = [
     "CaseLoader",
     "ProgressEvent",
+    "RunPlan",
     "RunResult",
     "Runner",
     "SimulationResult",
     "Study",
     "TrainingResult",
     "ValidationResult",
-    "Where",
     "WorkerInfo",
     "checkpoint_in",
     "output_folder",
     "run",
+    "run_case",
+    "run_plan",
     "simulate",
     "train",
     "validate",

@@ -1,11 +1,11 @@
-"""What programs and notebooks call: load, validate, train, simulate, run."""
+"""Functions for programs and notebooks: load, validate, train, simulate, run."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from cobre.case import Case, load
 from cobre.comm import choose, create_communicator, launched_rank
 from cobre.errors import CaseError, Finding, InitializationFailed, InvalidProblem
 from cobre.formatting import html_card, html_table
-from cobre.sddp import Checkpoint, Event, Listener, Policy
-from cobre.study._results import ProgressEvent, SimulationResult, TrainingResult
-from cobre.study._running import Runner, RunResult, Where, output_folder
+from cobre.sddp import Checkpoint, Event, ExecutionOptions, Listener, Policy
+from cobre.study._plan import RunPlan, output_folder
+from cobre.study._results import ProgressEvent, RunResult, SimulationResult, TrainingResult
+from cobre.study._running import run_plan
 from cobre.study._study import Study
 
 StrPath = str | os.PathLike[str]
@@ -106,11 +107,11 @@ def train(  # noqa: PLR0913  most of them are for special occasions
         config_overrides: settings in place of those in ``config.json``, by the same names:
             ``{"training": {"forward_passes": 20}}``.
         progress_callback: called after each iteration, in this process.
-        backend: by which workers communicate. ``"auto"``: with several workers tcp if
+        backend: communication backend of the workers. ``"auto"``: with several workers tcp if
             ``COBRE_TCP_COORDINATOR`` is set, else shm; with one, that of the group which this process is a
             rank of, as under mpiexec, and otherwise none.
-        num_workers: how many processes to start here; 1 starts none.
-        threads: how many solve, on each worker.
+        num_workers: worker processes to start; 1 runs in this process.
+        threads: solver threads of each worker.
         checkpoint: where, and how often, to save the run.
         resume: a checkpoint to go on from, with any number of workers.
         warm_start: a policy, its file, or a folder of results, whose cuts to begin with.
@@ -130,15 +131,15 @@ def train(  # noqa: PLR0913  most of them are for special occasions
             f"policy.mode is {mode!r}: give resume or warm_start, or call cobre.run, which knows the folder"
         )
         raise InvalidProblem([words])
-    with _ranks(backend, num_workers, threads) as where:
-        result = study.train(
-            checkpoint=checkpoint,
-            resume=resume,
-            warm_start=None if warm_start is None else _policy(warm_start),
-            listeners=(*listeners, *_listening(progress_callback, where)),
-            **vars(where),
+    with _resolved(ExecutionOptions(num_workers, backend, threads)) as execution:
+        execution.check()
+        start = None if warm_start is None else _policy(warm_start)
+        saving = checkpoint if isinstance(checkpoint, Checkpoint | None) else Path(checkpoint)
+        going_on = None if resume is None else Path(resume)
+        task = study.training(checkpoint=saving, resume=going_on, warm_start=start)
+        return TrainingResult(
+            task.run(execution, (*listeners, *_progress_listeners(progress_callback, execution)))
         )
-    return TrainingResult(result)
 
 
 def simulate(  # noqa: PLR0913, PLR0917
@@ -153,11 +154,11 @@ def simulate(  # noqa: PLR0913, PLR0917
     output: StrPath | None = None,
     listeners: Sequence[Listener] = (),
 ) -> SimulationResult:
-    """Follow a policy on the scenarios of a case, and write the tables of it.
+    """Simulate a policy on the scenarios of a case, and write the tables.
 
     Args:
         case: as for `train`.
-        policy: what training gave; or its file, or the folder that a run has written.
+        policy: the result of `train`, a policy, its file, or the folder that a run has written.
         config_overrides: as for `train`: ``{"simulation": {"num_scenarios": 500}}``.
         progress_callback: called now and then, in this process.
         backend: as for `train`.
@@ -174,14 +175,11 @@ def simulate(  # noqa: PLR0913, PLR0917
     """
     study = Study.of(_loaded(case, config_overrides))
     known = _policy(policy)
-    with _ranks(backend, num_workers, threads) as where:
-        runner = Runner(
-            study,
-            output_folder(study.case, output),
-            where,
-            (*listeners, *_listening(progress_callback, where)),
-        )
-        return runner.simulate(known)
+    with _resolved(ExecutionOptions(num_workers, backend, threads)) as execution:
+        plan = RunPlan.of_simulation(study, output_folder(study.case, output), known)
+        done = run_plan(plan, execution, (*listeners, *_progress_listeners(progress_callback, execution)))
+    assert done.simulation is not None  # noqa: S101  the plan has one
+    return done.simulation
 
 
 def run(  # noqa: PLR0913
@@ -216,10 +214,30 @@ def run(  # noqa: PLR0913
         WorkerError: a worker failed; its own error is the cause.
         BackendError: workers cannot be started so.
     """
-    study = Study.of(_loaded(case, config_overrides))
-    with _ranks(backend, num_workers, threads) as where:
-        listeners = (*listeners, *_listening(progress_callback, where))
-        return Runner(study, output_folder(study.case, output), where, listeners).run(resume=resume)
+    return run_case(
+        _loaded(case, config_overrides),
+        ExecutionOptions(num_workers, backend, threads),
+        progress_callback,
+        output=output,
+        resume=resume,
+        listeners=listeners,
+    )
+
+
+def run_case(  # noqa: PLR0913
+    case: Case,
+    execution: ExecutionOptions,
+    progress_callback: Callback | None = None,
+    *,
+    output: StrPath | None = None,
+    resume: bool = False,
+    listeners: Sequence[Listener] = (),
+) -> RunResult:
+    """Do what `run` does, with all execution options. One worker is this process, or its launched group."""
+    study = Study.of(case)
+    with _resolved(execution) as resolved:
+        plan = RunPlan.of_run(study, output_folder(case, output), resume=resume)
+        return run_plan(plan, resolved, (*listeners, *_progress_listeners(progress_callback, resolved)))
 
 
 def _loaded(case: Case | StrPath, settings: Mapping[str, Any] | None) -> Case:
@@ -241,16 +259,16 @@ def _policy(given: Policy | TrainingResult | StrPath) -> Policy:
 
 
 @contextmanager
-def _ranks(backend: str, num_workers: int, threads: int) -> Iterator[Where]:
-    """Who does the work."""
-    Where(num_workers=num_workers, threads=threads).check_numbers()
-    if num_workers > 1:
-        yield Where(None, num_workers, _startable(backend), threads)
-    elif (launched := launched_rank(backend)) is None:
-        yield Where(threads=threads)
+def _resolved(asked: ExecutionOptions) -> Iterator[ExecutionOptions]:
+    """Execution options for the engine: several workers, the ranks of this process's group, or neither."""
+    asked.check_numbers()
+    if asked.num_workers is not None and asked.num_workers > 1:
+        yield replace(asked, backend=_startable(asked.backend))
+    elif (launched := launched_rank(asked.backend)) is None:
+        yield replace(asked, num_workers=None)
     else:
         with create_communicator(launched.backend) as comm:
-            yield Where(comm=comm, threads=threads)
+            yield replace(asked, num_workers=None, comm=comm)
 
 
 def _startable(backend: str) -> str:
@@ -266,10 +284,11 @@ def _startable(backend: str) -> str:
     return "tcp" if "COBRE_TCP_COORDINATOR" in os.environ else "shm"
 
 
-def _listening(callback: Callback | None, where: Where) -> tuple[Listener, ...]:
+def _progress_listeners(callback: Callback | None, execution: ExecutionOptions) -> tuple[Listener, ...]:
     if callback is None:
         return ()
-    several = (where.comm is not None and where.comm.size > 1) or where.num_workers is not None
+    comm = execution.comm
+    several = execution.num_workers is not None or (comm is not None and comm.size > 1)
     worker = 0 if several else None
 
     def listen(event: Event) -> None:

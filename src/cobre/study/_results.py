@@ -1,4 +1,4 @@
-"""What training and simulating a case give."""
+"""Results of training and simulating a case."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from cobre import sddp
 from cobre.estimates import Estimate, relative_gap
 from cobre.formatting import gap_text, html_card
 from cobre.lp import Floats
 from cobre.results import TrainingLog
-from cobre.sddp import Event, IterationFinished, Policy, SimulationProgress, SimulationStopping
+from cobre.sddp import (
+    Event,
+    IterationFinished,
+    Policy,
+    SimulationProgress,
+    SimulationStopping,
+    TrainedPolicy,
+)
 from cobre.sddp.stopping import StoppingRule
 from cobre.study._pictures import Choice, drawn, svg_of
 
@@ -103,13 +109,13 @@ class ProgressEvent:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrainingResult:
-    """How training a case ended.
+    """Result of training a case.
 
     Attributes:
-        engine: all that the engine says of it.
+        engine: the engine's result: policy, bounds, estimates, log.
     """
 
-    engine: sddp.TrainingResult
+    engine: TrainedPolicy
 
     def __repr__(self) -> str:
         return (
@@ -119,7 +125,7 @@ class TrainingResult:
 
     @property
     def policy(self) -> Policy:
-        """What was learnt."""
+        """The policy; after a run by workers it is read from its file when first used."""
         return self.engine.policy
 
     @property
@@ -165,7 +171,7 @@ class TrainingResult:
             look: as for `cobre.report.draw`: ``theme``, ``width``, ``height``.
 
         Raises:
-            ResultsError: the figure shows what training alone does not have.
+            ResultsError: the results of a training lack the data for this figure.
             MissingExtra: ``pip install 'cobre-parallel[report]'`` is what it takes.
         """
         return drawn(training_log(self.engine.log).tables, name, look)
@@ -207,12 +213,12 @@ class TrainingResult:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult:
-    """What following a policy cost.
+    """Result of simulating a policy for a case.
 
     Attributes:
-        output_directory: where the tables are.
+        output_directory: folder of the tables.
         totals: the discounted cost of each scenario.
-        seconds: what it took.
+        seconds: elapsed.
     """
 
     output_directory: Path
@@ -256,7 +262,7 @@ class SimulationResult:
 
         Raises:
             InvalidChoice: nothing is called so.
-            ResultsError: the folder has not what the figure shows.
+            ResultsError: the results lack the data for this figure.
             MissingExtra: ``pip install 'cobre-parallel[report]'`` is what it takes.
         """
         return drawn(self.output_directory, name, look)
@@ -276,6 +282,55 @@ class SimulationResult:
         """The tables, relative to the folder."""
         found = (self.output_directory / "simulation").rglob("*.parquet")
         return sorted(path.relative_to(self.output_directory).as_posix() for path in found)
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """Results of a run of a case.
+
+    Attributes:
+        output_directory: folder of the results; `cobre.results.read` reads it.
+        training: of the training; None if the case has a policy already.
+        simulation: of the simulation; None if the case wants none.
+    """
+
+    output_directory: Path
+    training: TrainingResult | None
+    simulation: SimulationResult | None
+
+    def report(self, path: str | Path | None = None, *, title: str | None = None) -> Path:
+        """Write a page about the run: one file, which any browser opens without a network.
+
+        Args:
+            path: where; ``report.html`` in the output folder unless given.
+            title: above it; the name of the case unless given.
+
+        Raises:
+            ResultsError: the folder is no result any more.
+            OutputError: the page cannot be written.
+            MissingExtra: plotting dependencies are missing: ``pip install 'cobre-parallel[report]'``.
+        """
+        from cobre.report import write  # noqa: PLC0415  it imports what only some have installed
+
+        return write(self.output_directory, path, title=title)
+
+    def plot(self, name: str = "convergence", **look: Choice) -> LayerChart:
+        """Draw any figure of it: see `cobre.report.draw`.
+
+        Args:
+            name: of the figure.
+            look: as for `cobre.report.draw`: ``hydro``, ``bus``, ``stage``, ``theme``, ``width``, ``height``.
+
+        Raises:
+            InvalidChoice: nothing is called so.
+            ResultsError: the results lack the data for this figure.
+            MissingExtra: ``pip install 'cobre-parallel[report]'`` is what it takes.
+        """
+        return drawn(self.output_directory, name, look)
+
+    def _repr_html_(self) -> str:
+        parts = [part._repr_html_() for part in (self.training, self.simulation) if part is not None]
+        return "".join(parts) or html_card("Run", {"written to": self.output_directory})
 
 
 def training_log(events: Iterable[IterationFinished]) -> TrainingLog:

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from cobre import sddp
 from cobre.case import Case, load
-from cobre.errors import CaseError, Finding
+from cobre.errors import CaseError, Finding, InvalidProblem
 from cobre.hydrothermal import problem_of, risk_of
 from cobre.lp import Floats
-from cobre.sddp import Method, MultistageProblem, Policy, Recorder, RiskMeasure, StoppingRule
+from cobre.sddp import (
+    Checkpoint,
+    ExecutionOptions,
+    Listener,
+    Method,
+    MultistageProblem,
+    Policy,
+    Recorder,
+    RiskMeasure,
+    SimulationTask,
+    StoppingRule,
+    TrainedPolicy,
+    TrainingTask,
+    execute,
+)
 from cobre.study._scenarios import noise_of, sampling_of
 from cobre.study._settings import selection_of, stop_of
+
+ALONE = ExecutionOptions()
+#: Names of a case for parts of the engine's method.
+NAMES = {
+    "trajectories": "training.forward_passes",
+    "seed": "training.tree_seed",
+    "cuts": "training.cut_formulation",
+    "selection": "training.cut_selection",
+    "sampling": "training.scenario_source",
+    "risk": "risk_measure",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,21 +102,67 @@ class Study:
         """All that decides the bits of a training, beside the problem."""
         return Method(risk=self.risk, **self.settings)
 
-    def train(self, **run: Any) -> sddp.TrainingResult:
-        """Train; ``run`` are further arguments of `cobre.sddp.train`, workers and listeners for instance."""
-        return sddp.train(self.problem, self.stop, risk=self.risk, **self.settings, **run)
+    def training(
+        self,
+        *,
+        checkpoint: Checkpoint | str | Path | None = None,
+        resume: str | Path | None = None,
+        warm_start: Policy | str | Path | None = None,
+    ) -> TrainingTask:
+        """Check the training of the case; the arguments are those of `cobre.sddp.train`."""
+        return TrainingTask.checked(
+            self.problem,
+            self.method,
+            self.stop,
+            checkpoint=checkpoint,
+            resume=resume,
+            warm_start=warm_start,
+            names=NAMES,
+        )
 
-    def follow(self, policy: Policy, recorder: Recorder, **run: Any) -> Floats:
-        """Simulate as the case says, all of it for a recorder; return the cost of each scenario.
+    def train(
+        self, execution: ExecutionOptions = ALONE, *, listeners: Sequence[Listener] | Listener = ()
+    ) -> TrainedPolicy:
+        """Train a policy for the case."""
+        return self.training().run(execution, listeners)
 
-        ``run`` are further arguments of `cobre.sddp.follow`.
+    def simulation(self, training: TrainingTask) -> SimulationTask:
+        """Check the simulation of the policies that a training of the case gives."""
+        method = self._simulation_method(training.method.cuts)
+        if found := tuple(method.findings(self.problem)):
+            raise InvalidProblem(found)
+        return SimulationTask(self.problem, training.value_bounds, method)
+
+    def simulation_of(self, policy: Policy) -> SimulationTask:
+        """Check the simulation of a policy as the case asks for it.
+
+        Raises:
+            PolicyFileError: the policy is of another case.
         """
-        config, seed = self.case.config, self.case.scenarios.seed
+        method = self._simulation_method(policy.method["cuts"])
+        return SimulationTask.checked(
+            self.problem, policy, method.trajectories, method.seed, sampling=method.sampling
+        )
+
+    def simulate_streaming(
+        self,
+        policy: Policy,
+        recorder: Recorder,
+        execution: ExecutionOptions = ALONE,
+        *,
+        listeners: Sequence[Listener] | Listener = (),
+    ) -> Floats:
+        """Simulate a policy as the case asks for it, for a recorder; return the cost of each scenario."""
+        task = self.simulation_of(policy)
+        return execute(partial(task.stream, policy, recorder), execution, listeners)
+
+    def _simulation_method(self, cuts: Literal["single", "multi"]) -> Method:
+        config = self.case.config
         source = config.simulation.scenario_source or config.training.scenario_source
-        run = {"sampling": sampling_of(self.case, source), **run}
-        return sddp.follow(self.problem, policy, recorder, self.scenarios, seed=seed, **run)
+        sampling = sampling_of(self.case, source)
+        return Method(self.scenarios, self.case.scenarios.seed, cuts=cuts, sampling=sampling)
 
     @property
     def scenarios(self) -> int:
-        """How many scenarios the case wants to be simulated."""
+        """Number of scenarios to simulate."""
         return self.case.config.simulation.num_scenarios

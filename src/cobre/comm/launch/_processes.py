@@ -301,6 +301,7 @@ class ProcessGroup:
     ) -> None:
         self.ranks: list[RankProcess] = []
         self.timed_out = False
+        self._work_is_saved = False
         self._signals = signals
         self._grace_period_s, self._failure_grace_period_s = grace_period_s, failure_grace_period_s
         self._on_message = on_message
@@ -333,6 +334,8 @@ class ProcessGroup:
             for rank in self.ranks:
                 if rank.number != sender and rank.channel is not None:
                     rank.channel.release()
+        elif kind == "saved":
+            self._work_is_saved = True
         elif self._on_message is not None:
             self._on_message(sender, content)
 
@@ -349,8 +352,12 @@ class ProcessGroup:
             return None
         if any(rank.failed for rank in self.ranks):
             self._hang_up()
-            grace_s = max(GRACE_S, self._failure_grace_period_s)
-            self._serve(time.monotonic() + grace_s, lambda: bool(self._signals.received))
+            begun = time.monotonic()
+            self._serve(
+                begun + self._failure_grace_period_s,
+                lambda: self._work_is_saved or bool(self._signals.received),
+            )
+            self._serve(begun + GRACE_S, lambda: bool(self._signals.received))
             return min((rank for rank in self.ranks if rank.failed), key=lambda rank: rank.blame)
         self.timed_out = bool(self.running)
         return self.running[0] if self.timed_out else None
@@ -386,7 +393,8 @@ class ProcessGroup:
         asked = len(received)
         for rank in self.running:
             rank.send(received[0] if received else signal.SIGTERM)
-        self._serve(time.monotonic() + max(STOP_S, grace_s), lambda: len(received) > asked)
+        stop_s = max(GRACE_S if self._work_is_saved else STOP_S, grace_s)
+        self._serve(time.monotonic() + stop_s, lambda: len(received) > asked)
         for rank in self.running:
             rank.send(signal.SIGKILL)
         self._serve(math.inf, lambda: False)

@@ -37,6 +37,9 @@ class Parent(Protocol):
     def release(self) -> None:
         """Let every other rank return from one `wait`, its next if it has not begun."""
 
+    def work_is_saved(self) -> None:
+        """From now on, if a rank fails, end the others without the grace period: none has work to save."""
+
     def wait(self) -> None:
         """Wait until another rank has called `release`. Other than in a collective there is no time limit.
 

@@ -73,6 +73,10 @@ class Channel:
         """Let the other ranks return from their next `wait`."""
         self._send("release", None)
 
+    def work_is_saved(self) -> None:
+        """Tell the parent that this rank needs no time to save its work if another fails."""
+        self._send("saved", None)
+
     def wait(self) -> None:
         """Wait, without a time limit, until another rank has called `release`.
 

@@ -37,7 +37,7 @@ def trained():
 def test_a_recorder_sees_what_the_table_has(trained, tmp_path):
     problem, policy = trained
     recorder = ToFiles(tmp_path)
-    totals = sddp.follow(problem, policy, recorder, 7, seed=3)
+    totals = sddp.simulate_streaming(problem, policy, recorder, 7, seed=3)
     names = problem.nodes[0].program.column_names
     result = sddp.simulate(problem, policy, 7, seed=3, columns=names)
     np.testing.assert_array_equal(totals, result.totals)
@@ -58,8 +58,8 @@ def test_workers_record_their_own_trajectories(trained, tmp_path):
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     one, two = ToFiles(tmp_path / "one"), ToFiles(tmp_path / "two")
-    totals = sddp.follow(problem, policy, one, 7)
-    np.testing.assert_array_equal(sddp.follow(problem, policy, two, 7, num_workers=2), totals)
+    totals = sddp.simulate_streaming(problem, policy, one, 7)
+    np.testing.assert_array_equal(sddp.simulate_streaming(problem, policy, two, 7, num_workers=2), totals)
     alone, shared = one.read(), two.read()
     assert len({int(visit["process"]) for visit in shared.values()}) == 2
     assert shared.keys() == alone.keys()
@@ -72,10 +72,10 @@ def test_a_batch_takes_no_more_memory_than_allowed(trained, monkeypatch):
     problem, policy = trained
     monkeypatch.setattr(simulation, "BATCH_BYTES", 1)
     sizes = []
-    sddp.follow(problem, policy, lambda visits: sizes.append(len(visits[0].trajectories)), 5)
+    sddp.simulate_streaming(problem, policy, lambda visits: sizes.append(len(visits[0].trajectories)), 5)
     assert sizes == [1] * 5
 
 
 def test_no_trajectories_are_refused(trained):
     with pytest.raises(InvalidProblem):
-        sddp.follow(*trained, print, 0)
+        sddp.simulate_streaming(*trained, print, 0)
