@@ -194,7 +194,7 @@ def test_results_of_other_cases(a, folder):
     case = copy("one-reservoir", folder / "lake", iterations=2, scenarios=3)
     found = report.compare(a, cobre.run(case, output=folder / "lake-out").output_directory)
     assert not found.same
-    assert found.policy == report.PolicyComparison(False, "they are of problems with other states", ())
+    assert found.policy == report.PolicyComparison(False, "their problems have different states", ())
     assert not found.costs.common
     assert {mean.entity for mean in found.means} == {"coal", "gas", "diesel"} & {
         plant.name for plant in cobre.case.load(folder / "case-a").thermals

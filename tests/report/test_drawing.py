@@ -131,7 +131,7 @@ def test_pictures_are_what_their_names_say(reservoir, tmp_path):
     assert json.loads(report.save(chart, tmp_path / "a.json").read_text())["datasets"]["rows"]
     page = report.save(chart, tmp_path / "a.html").read_text()
     assert "https://cdn" not in page.split("<body", 1)[1][:2000]
-    with pytest.raises(InvalidChoice, match="'.pdf' is no ending of a picture"):
+    with pytest.raises(InvalidChoice, match="unknown file name extension '.pdf'"):
         report.save(chart, tmp_path / "a.pdf")
     with pytest.raises(errors.IOError, match="it cannot be written: No such file"):
         report.save(chart, tmp_path / "none" / "a.svg")
@@ -147,15 +147,15 @@ def test_choices_are_ids_names_or_their_beginnings(regions):
     assert wanted == report.rows(folder, "storage", hydro="NorthE")
     assert report.rows(folder, "storage", hydro="north") == report.rows(folder, "storage", hydro=3)
     assert report.rows(folder, "value", stage="Mar 2026") == report.rows(folder, "value", stage=2)
-    with pytest.raises(InvalidChoice, match="'nort' is no hydro; did you mean northeast or north"):
+    with pytest.raises(InvalidChoice, match="unknown hydro 'nort'; did you mean northeast or north"):
         report.rows(folder, "storage", hydro="nort")
-    with pytest.raises(InvalidChoice, match="'99' is no stage; there are: Jan 2026, Feb 2026"):
+    with pytest.raises(InvalidChoice, match="unknown stage '99'; choose one of: Jan 2026, Feb 2026"):
         report.rows(folder, "value", stage=99)
-    with pytest.raises(InvalidChoice, match="'bus' is no choice of figure storage; there are: hydro"):
+    with pytest.raises(InvalidChoice, match="unknown option of figure storage 'bus'; choose one of: hydro"):
         report.rows(folder, "storage", bus=0)
-    with pytest.raises(InvalidChoice, match="'prizes' is no figure; did you mean prices"):
+    with pytest.raises(InvalidChoice, match="unknown figure 'prizes'; did you mean prices"):
         report.draw(folder, "prizes")
-    with pytest.raises(InvalidChoice, match="'blue' is no theme"):
+    with pytest.raises(InvalidChoice, match="unknown theme 'blue'"):
         report.draw(folder, "storage", theme="blue")
 
 
@@ -213,9 +213,9 @@ def test_a_run_under_way_shows_what_it_has(tmp_path):
 
 def test_no_iteration_yet(tmp_path):
     tables = {name: table.slice(0, 0) for name, table in made_up_log(1).tables.items()}
-    with pytest.raises(ResultsError, match="there is no iteration yet"):
+    with pytest.raises(ResultsError, match="no iteration has finished yet"):
         report.draw(tables, "convergence")
-    with pytest.raises(ResultsError, match="there is no iteration yet"):
+    with pytest.raises(ResultsError, match="no iteration has finished yet"):
         report.draw(tables, "timeline")
     with pytest.raises(ResultsError, match="it has no table 'convergence'"):
         report.draw({}, "convergence")
@@ -301,7 +301,7 @@ def test_what_is_missing_is_named(monkeypatch, reservoir):
         raise ImportError(name)
 
     monkeypatch.setattr("importlib.import_module", missing)
-    with pytest.raises(MissingExtra, match=r"pip install 'cobre\[report\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'cobre-parallel\[report\]'"):
         report.draw(reservoir.output_directory, "storage")
     assert "<img" not in reservoir._repr_html_()
     assert "lower bound" in reservoir._repr_html_()

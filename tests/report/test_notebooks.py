@@ -60,7 +60,7 @@ def test_what_is_wrong_with_a_case_is_a_table(tmp_path):
     folder = copy("one-reservoir", tmp_path / "case")
     (folder / "system" / "buses.json").write_text('{"buses": [{"id": 0, "name": "<script>"}]')
     html = cobre.validate(folder)._repr_html_()
-    assert "cannot be used as it stands" in html
+    assert "is not valid" in html
     assert "system/buses.json" in html
     assert "<script>" not in html
 

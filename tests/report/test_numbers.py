@@ -335,12 +335,12 @@ def test_ranks_have_all_of_their_time(regions):
     assert time.computing.shape == (9, 2)
     for row in rows:
         place = row["iteration"] - 1, row["rank"]
-        together = time.telling[place] + time.waiting[place]
+        together = time.communicating[place] + time.waiting[place]
         assert together == pytest.approx(row["communication_time_ms"] / 1000)
         both = time.computing[place] + together
         assert both == pytest.approx((row["forward_time_ms"] + row["backward_time_ms"]) / 1000)
         assert time.waiting[place] == pytest.approx(row["idle_time_ms"] / 1000)
-    parts = time.computing + time.telling + time.waiting + time.other
+    parts = time.computing + time.communicating + time.waiting + time.other
     np.testing.assert_allclose(parts, np.diff(time.elapsed)[:, None] * [1, 1], atol=1e-9)
     found = report.rows(read, "timeline")
     assert {*found["lane"]} == {"rank 0", "rank 1"}

@@ -65,7 +65,7 @@ def test_every_figure_is_drawn_and_none_before_it_is_near(browser, whole):
             assert shown.figure(name).locator(".caption").inner_text()
         assert shown.page.locator("nav a").all_inner_texts() == [
             *(figure.title for figure in report.FIGURES.values()),
-            "The run itself",
+            "Run details",
         ]
 
 
@@ -328,7 +328,7 @@ def test_an_unfinished_run_has_a_page_that_says_how_to_go_on(browser, interrupte
         assert len(shown.drawing("convergence")) >= 1
         missing = shown.page.locator(".figure.missing")
         assert "storage" in missing.evaluate_all("all => all.map((one) => one.id)")
-        assert "The run has not come so far." in missing.first.inner_text()
+        assert "The run has not reached this point yet." in missing.first.inner_text()
         command = shown.page.locator(".banner code").inner_text()
     assert report.reading(results.read(interrupted, partial=True))[2].endswith(command)
     assert shlex.split(command)[:2] == ["cobre", "run"]

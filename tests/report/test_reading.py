@@ -47,10 +47,8 @@ def test_the_policy_costs_what_its_scenarios_cost(done, read):
     half = 1.959964 * statistics.stdev(totals) / math.sqrt(len(totals))
     mean, bound = statistics.fmean(totals) / 1e6, done.training.final_lower_bound / 1e6
     line = report.reading(read)[0]
-    assert line.startswith(
-        f"The policy costs {mean:.1f} ± {half / 1e6:.1f} million $ on average over 7 scenarios"
-    )
-    assert f"less than {bound:.2f} million $" in line
+    assert line.startswith(f"Simulated mean {mean:.1f} ± {half / 1e6:.1f} million $ (95 % CI, 7 scenarios); ")
+    assert f"lower bound {bound:.2f} million $, " in line
 
 
 def test_shares_prices_and_deficits_are_those_of_the_tables(read):
@@ -73,25 +71,25 @@ def test_shares_prices_and_deficits_are_those_of_the_tables(read):
     months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     line = report.reading(read)[1]
     share = round(100 * energy["hydro"] / sum(energy.values()))
-    assert line.startswith(f"Hydro gives {share} % of the energy, ")
-    assert f"A MWh costs {paid / load:,.0f} $ on average" in line
-    assert f"in {months[stage]} 2026 ({by_stage[stage][0] / by_stage[stage][1]:,.0f} $)" in line
+    assert line.startswith(f"Generation mix: hydro {share} %, ")
+    assert f"Mean marginal cost {paid / load:,.0f} $/MWh, highest " in line
+    assert f"in {months[stage]} 2026 ({by_stage[stage][0] / by_stage[stage][1]:,.0f})" in line
     assert f"at {('mountains', 'town', 'coast')[bus]} (" in line
-    assert (f"{len(short)} of 7 scenarios" if short else "None of 7 scenarios") in line
+    assert (f"Deficit in {len(short)} of 7 scenarios" if short else "No deficit in 7 scenarios") in line
 
 
 @pytest.mark.parametrize(
     ("mean", "half", "words"),
     [
-        (101.0, 2.0, "the two agree within the sampling error"),
-        (98.5, 2.0, "the two agree within the sampling error"),
-        (105.0, 2.0, "a gap of 5.0 %, more than sampling explains"),
+        (101.0, 2.0, "within sampling error"),
+        (98.5, 2.0, "within sampling error"),
+        (105.0, 2.0, "gap 5.0 %, more than sampling error"),
         (
             95.0,
             2.0,
-            "5.0 % below the bound, as for a policy that is averse to risk or scenarios of another kind",
+            "mean 5.0 % below the bound, as for risk-averse training or out-of-sample scenarios",
         ),
-        (105.0, None, "one scenario tells little, simulate more"),
+        (105.0, None, "gap unknown from one scenario; simulate more"),
     ],
 )
 def test_a_gap_is_judged_by_the_sampling_error(read, mean, half, words):
@@ -105,13 +103,13 @@ def test_what_to_do_next_depends_on_the_bound_and_the_gap(read, monkeypatch):
     near = changed(read, training={"lower_bound": 100.0}, simulation={"mean": 101.0, "half_width": 2.0})
     monkeypatch.setattr(Facts, "rise", (0.005, 15))
     assert run_line(near).endswith(
-        "The bound still rose by 0.50 % in the last 15 iterations: more would tighten it."
+        "The bound still rose by 0.50 % in the last 15 iterations; more would tighten it."
     )
     monkeypatch.setattr(Facts, "rise", (0.0001, 15))
-    assert run_line(near).endswith("The bound has settled: nothing is left to do.")
-    assert run_line(wide).endswith("The gap is wide: more iterations may narrow it.")
+    assert run_line(near).endswith("The bound is stable.")
+    assert run_line(wide).endswith("The gap is large; more iterations may reduce it.")
     monkeypatch.setattr(Facts, "busy", 0.4)
-    assert run_line(near).endswith("Fewer workers would hardly be slower.")
+    assert run_line(near).endswith("Fewer workers would take about as long.")
 
 
 def test_the_bound_rises_by_what_the_table_says(done, read):
@@ -123,7 +121,7 @@ def test_the_band_of_key_figures(done, read):
     band = {figure.label: figure for figure in key_figures(Facts(read))}
     assert list(band) == ["Simulated cost", "Lower bound", "Gap", "Iterations", "Time", "Scenarios", "Cuts"]
     assert f"{band['Lower bound'].value} {band['Lower bound'].unit}" == money(done.training.final_lower_bound)
-    assert (band["Iterations"].value, band["Iterations"].note) == ("5", "until the iteration limit")
+    assert (band["Iterations"].value, band["Iterations"].note) == ("5", "stopped by the iteration limit")
     assert (band["Scenarios"].value, band["Scenarios"].note) == ("7", "of 12 stages")
     assert band["Cuts"].value == f"{done.training.total_cuts:,}"
     share = 100 * (done.simulation.mean_cost / done.training.final_lower_bound - 1)

@@ -1,4 +1,4 @@
-"""Figures of what a run left on disk, for pages, files and notebooks.
+"""Figures and summaries of results on disk, for report pages, files and notebooks.
 
 ```python
 chart = cobre.report.draw("output", "storage", hydro="Lake")
@@ -11,6 +11,7 @@ from cobre.report._changes import Change
 from cobre.report._compare import BoundsComparison, Comparison, compare
 from cobre.report._compare_policies import NodeComparison, PolicyComparison
 from cobre.report._compare_simulations import CostsComparison, MeanDifference
+from cobre.report._components import cost_label
 from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, save, spec, svg
 from cobre.report._figure import Figure
 from cobre.report._page import html, write
@@ -46,6 +47,7 @@ __all__ = [
     "available",
     "caption",
     "compare",
+    "cost_label",
     "draw",
     "figure",
     "html",

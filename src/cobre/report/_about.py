@@ -1,4 +1,4 @@
-"""What the page says of the run itself: who, when, how it ended, settings, versions and files."""
+"""Run details on the report page: date, workers, outcome, settings, versions and files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entries = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Status:
-    """How a run ended, in a word or two; ``kind`` is ``"good"`` or ``"warn"``."""
+    """Outcome of a run in a word or two; ``kind`` is ``"good"`` or ``"warn"``."""
 
     kind: str
     words: str
@@ -24,7 +24,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Banner:
-    """What is not as it should be, and the command that mends it."""
+    """Notice of an unfinished or failed run, with the command that resumes it."""
 
     words: str
     advice: str
@@ -41,7 +41,7 @@ class Group:
 
 
 def about(facts: Facts) -> list[str]:
-    """When it was, and who computed."""
+    """Return the line below the title: date, workers and machine."""
     known = facts.summary.distribution
     hosts = [str(host) for host in known.get("hosts") or []]
     where = [f"on {hosts[0]}" if len(hosts) == 1 else f"on {count(len(hosts), 'machine')}"] if hosts else []
@@ -49,7 +49,7 @@ def about(facts: Facts) -> list[str]:
 
 
 def workers_line(distribution: Mapping[str, Any]) -> str:
-    """Who computed, from what a manifest says of it.
+    """Number of workers, backend and threads, from the ``distribution`` of a manifest.
 
     >>> workers_line({"backend": "shm", "world_size": 4, "threads_per_rank": 2}), workers_line({})
     ('4 workers over shm, 2 threads each', 'one process')
@@ -66,7 +66,7 @@ def _when(facts: Facts) -> list[str]:
 
 
 def moment(text: str) -> str:
-    """Return a time of a manifest in words.
+    """Return a manifest's timestamp as text.
 
     >>> moment("2026-11-06T13:04:50Z")
     '6 November 2026, 13:04 UTC'
@@ -76,7 +76,7 @@ def moment(text: str) -> str:
 
 
 def status(facts: Facts) -> Status:
-    """How it ended."""
+    """Outcome of the run."""
     if facts.unfinished:
         return Status("warn", f"{facts.unfinished} not finished")
     ended = facts.results.manifest.get("status", "complete")
@@ -84,25 +84,25 @@ def status(facts: Facts) -> Status:
 
 
 def banner(facts: Facts) -> Banner | None:
-    """What an unfinished run needs; None for one that is finished."""
+    """Notice of an unfinished run; None for one that is finished."""
     part = facts.unfinished
     if part is None:
         return None
     manifest = facts.results.manifest if part == "training" else facts.results.simulation_manifest or {}
     ending = {
-        "running": f"The {part} is under way, or was killed.",
+        "running": f"The {part} is still running or was killed.",
         "partial": "Some scenarios of the simulation are missing.",
     }
-    words = ending.get(str(manifest.get("status")), f"The {part} did not end well: {_reason(manifest)}.")
-    return Banner(words, "If nothing runs any more, go on with:", facts.next_command)
+    words = ending.get(str(manifest.get("status")), f"The {part} failed: {_reason(manifest)}.")
+    return Banner(words, "If it is no longer running, resume it with:", facts.next_command)
 
 
 def _reason(manifest: Mapping[str, Any]) -> str:
-    return str(manifest.get("error") or "it does not say why").rstrip(".")
+    return str(manifest.get("error") or "no reason was recorded").rstrip(".")
 
 
 def run_groups(facts: Facts) -> list[Group]:
-    """All that is needed to repeat the run."""
+    """Facts needed to reproduce the run."""
     about_run = facts.results.metadata
     info, environment = about_run.get("run_info", {}), about_run.get("environment", {})
     inputs = about_run.get("data_integrity", {}).get("input_files", {})
@@ -128,12 +128,12 @@ def _checksum(facts: Facts) -> dict[str, Any]:
 
 
 def _plain(content: Mapping[str, Any]) -> Entries:
-    """The values that are set, with names in words."""
+    """Values that are set, with readable names."""
     return [(path.replace("_", " "), text) for path, text in _leaves(content)]
 
 
 def _leaves(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The values that are set, with the path to each as one would say it of config.json."""
+    """Values that are set, each with its path as in ``config.json``."""
     for name, value in content.items():
         path = f"{prefix}{name}"
         if isinstance(value, Mapping):
@@ -159,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def _result_files(facts: Facts) -> Entries:
-    """The folder's files with their sizes; the thousands of a simulation are counted."""
+    """The folder's files with their sizes; those of a simulation are counted by table."""
     folder = facts.results.folder
     found = [
         (os.path.relpath(path, folder), _size(path.stat().st_size))

@@ -13,22 +13,22 @@ from cobre.report._source import calendar
 from cobre.report._theme import altair
 from cobre.results import Results
 
-#: Money as `brief` has it: 12.3 bn, where Vega writes 12.3G; quantities with their thousands apart.
+#: Money as `brief` has it: 12.3 bn, where Vega writes 12.3G; quantities with thousands separators.
 PREFIXED = (
     "replace(replace(replace(format(datum.value, '.4~s'), 'G', 'bn'), 'T', 'tn'), /([a-zA-Z]+)$/, ' $1')"
 )
 GROUPED = "format(datum.value, ',.6~g')"
-#: January by its year, other months by their names, other days by their numbers.
+#: January shows the year, other first days of a month its name, other days the date.
 DATED = (
     "utcdate(datum.value) > 1 ? utcFormat(datum.value, '%-d %b') : "
     "utcmonth(datum.value) == 0 ? utcFormat(datum.value, '%Y') : utcFormat(datum.value, '%b')"
 )
-#: How a number looks in a tooltip.
+#: Number format of tooltips.
 NUMBER = ",.5~g"
 
 
 def when(results: Results, stages: Sequence[int]) -> Columns:
-    """Where stages are on the axis: ``from``, ``to``, and ``at``, their middle, with ``label`` in words."""
+    """Positions of stages on the axis: ``from``, ``to`` and their middle ``at``, with a text ``label``."""
     periods = calendar(results)
     if all(stage < len(periods) for stage in stages):
         days = [(periods[stage].start, periods[stage].end) for stage in stages]
@@ -50,7 +50,7 @@ def when(results: Results, stages: Sequence[int]) -> Columns:
 
 
 def stage_x(results: Results, field: str = "at") -> Any:
-    """The axis of stages: dates where they are known, else numbers."""
+    """Axis of stages: dates where they are known, else numbers."""
     alt = altair()
     if calendar(results):
         axis = alt.Axis(labelExpr=DATED, title=None, tickCount=12, labelOverlap=True)
@@ -60,27 +60,27 @@ def stage_x(results: Results, field: str = "at") -> Any:
 
 
 def money_y(title: str, domain: Sequence[float] | None = None) -> Any:
-    """An axis of money: of all costs, or of those within a domain."""
+    """Axis of money, optionally limited to a domain."""
     alt = altair()
     scale = alt.Scale(domain=list(domain), nice=False, zero=False) if domain else alt.Scale(nice=False)
     return alt.Y(title=title, scale=scale, axis=alt.Axis(labelExpr=PREFIXED))
 
 
 def quantity_y(title: str, *, nice: bool = True) -> Any:
-    """An axis of quantities, which begins at zero, or below it; ``nice`` to end at a round number."""
+    """Axis of quantities that includes zero; ``nice`` extends it to a round number."""
     alt = altair()
     return alt.Y(title=title, scale=alt.Scale(zero=True, nice=nice), axis=alt.Axis(labelExpr=GROUPED))
 
 
 def of(axis: Any, field: str) -> Any:
-    """The axis for one of the fields that share it."""
+    """Copy of an axis for one of the fields that share it."""
     copy = axis.copy()
     copy.shorthand = f"{field}:Q"
     return copy
 
 
 def key(names: Sequence[str], colours: Sequence[str], symbol: str = "stroke") -> dict[str, Any]:
-    """The scale and legend of things that are told apart by colour: a channel of the field ``series``."""
+    """Colour scale and legend of the field ``series``."""
     alt = altair()
     scale = alt.Scale(domain=list(names), range=list(colours)[: len(names)])
     return {
@@ -91,12 +91,12 @@ def key(names: Sequence[str], colours: Sequence[str], symbol: str = "stroke") ->
 
 
 def stacked(parts: Mapping[str, Floats]) -> dict[str, tuple[Floats, Floats]]:
-    """Where each part lies when all are put on one another: what is positive upwards, the rest downwards."""
+    """Lower and upper edges of stacked parts: positive ones upwards from zero, negative ones downwards."""
     above = below = np.zeros(len(next(iter(parts.values()), np.zeros(0))))
     found = {}
     nothing = 1e-9 * max((np.abs(values).max(initial=0.0) for values in parts.values()), default=0.0)
     for name, amounts in parts.items():
-        values = np.where(np.abs(amounts) > nothing, amounts, 0.0)  # rounding has a sign, too
+        values = np.where(np.abs(amounts) > nothing, amounts, 0.0)  # rounding errors have signs, too
         start = np.where(values < 0, below, above)
         found[name] = (start, start + values)
         above, below = above + np.maximum(values, 0), below + np.minimum(values, 0)
@@ -104,12 +104,12 @@ def stacked(parts: Mapping[str, Floats]) -> dict[str, tuple[Floats, Floats]]:
 
 
 def named(layer: Any, series: str) -> Any:
-    """A layer whose rows are all of one series."""
+    """Layer whose rows all belong to one series."""
     return layer.transform_calculate(series=f"{series!r}")
 
 
 def hover(results: Results, tooltip: Sequence[Any]) -> Any:
-    """Stages that nobody sees until the pointer is above one, and then tell its numbers."""
+    """Invisible rectangles, one per stage, that show a tooltip under the pointer."""
     alt = altair()
     over = alt.selection_point(on="pointerover", clear="pointerout", empty=False)
     shade = alt.condition(over, alt.value(0.15), alt.value(0))

@@ -1,4 +1,4 @@
-"""Differences between two results, as such."""
+"""Differences between two sets of values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cobre.report._panel import Floats
 
 @dataclass(frozen=True)
 class Change:
-    """A setting, version or file that is not the same; None where a result does not have it."""
+    """Setting, version or file that differs; None where a result does not have it."""
 
     name: str
     a: Any
@@ -22,12 +22,12 @@ class Change:
 
 
 def changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Change, ...]:
-    """What is not the same in both, in the order of the first."""
+    """Entries that differ, in the order of the first mapping."""
     names = dict.fromkeys([*a, *b])
     return tuple(Change(name, a.get(name), b.get(name)) for name in names if a.get(name) != b.get(name))
 
 
 def same_bits(a: Floats, b: Floats) -> NDArray[np.bool_]:
-    """Where numbers are the same to the last bit, which tells even -0 from 0."""
+    """Mask of numbers that are equal to the last bit; -0 and 0 differ."""
     one, two = (np.ascontiguousarray(values, np.float64).view(np.int64) for values in (a, b))
     return np.asarray(one == two)

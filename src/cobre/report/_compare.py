@@ -1,4 +1,4 @@
-"""What differs between two result folders."""
+"""Comparison of two result folders."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _CLOCK = ("time_forward_ms", "time_backward_ms", "time_total_ms")
 
 @dataclass(frozen=True)
 class BoundsComparison:
-    """The trainings, iteration by iteration.
+    """Comparison of two trainings, iteration by iteration.
 
     Attributes:
-        iterations_a: how many there are.
-        iterations_b: likewise.
-        lower_bound_a: the last one.
-        lower_bound_b: likewise.
-        first_difference: the first iteration in which a bound, a cost or a number of cuts is not the same to
-            the last bit, among those that both have; None if there is none.
-        largest_relative: the largest difference of lower bounds of one iteration, relative to their size.
-        seconds_a: what it took.
-        seconds_b: likewise.
+        iterations_a: number of iterations of a.
+        iterations_b: number of iterations of b.
+        lower_bound_a: last lower bound of a.
+        lower_bound_b: last lower bound of b.
+        first_difference: first common iteration in which a bound, a cost or a number of cuts differs in any
+            bit; None if there is none.
+        largest_relative: largest relative difference between lower bounds of the same iteration.
+        seconds_a: training time of a.
+        seconds_b: training time of b.
     """
 
     iterations_a: int
@@ -51,25 +51,26 @@ class BoundsComparison:
 
     @property
     def same(self) -> bool:
-        """Whether they are the same to the last bit."""
+        """True if both are equal to the last bit."""
         return self.first_difference is None and self.iterations_a == self.iterations_b
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What differs between two results. What one of them does not have is None.
+    """Differences between two results; a part that one of them lacks is None.
 
     Attributes:
-        a: the first folder.
-        b: the second.
-        settings: those of ``config.json`` that differ.
-        inputs: files of the case that differ.
-        versions: and platforms that differ.
-        distribution: what differs about who computed.
-        bounds: the trainings.
-        policy: the policies.
-        costs: the simulations.
-        means: volumes, generation and prices that differ, the largest first within each quantity.
+        a: first folder.
+        b: second folder.
+        settings: settings of ``config.json`` that differ.
+        inputs: case files that differ.
+        versions: versions and platforms that differ.
+        distribution: differences in backend, workers and threads.
+        bounds: comparison of the trainings.
+        policy: comparison of the policies.
+        costs: comparison of the simulations.
+        means: mean volumes, generation and prices that differ, largest difference first within each quantity.
+        same: True if bounds, policies and simulated tables are equal to the last bit.
     """
 
     a: str
@@ -85,22 +86,22 @@ class Comparison:
     same: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Return the content as JSON-compatible types."""
         return asdict(self)
 
 
 def compare(a: Source, b: Source) -> Comparison:
-    """Say what differs between two results: settings, bounds, policies, costs, volumes and prices.
+    """Compare two results: settings, bounds, policies, costs, volumes and prices.
 
-    They are the same if bounds, policies and simulated tables are the same to the last bit; versions, times
-    and who computed may differ.
+    They are the same if bounds, policies and simulated tables are equal to the last bit; versions, times and
+    the number of workers may differ.
 
     Args:
         a: a folder, or what `cobre.results.read` returned.
-        b: likewise.
+        b: the other one.
 
     Raises:
-        ResultsError: one of them is no result, or a file is damaged.
+        ResultsError: one of them is not a result folder, or a file is damaged.
     """
     one, two = opened(a), opened(b)
     bounds = _bounds(one, two)
@@ -152,7 +153,7 @@ def _distribution(results: Results) -> dict[str, Any]:
 
 
 def _leaves(content: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """All values, with the path to each: ``training.forward_passes``."""
+    """All values, each with its path: ``training.forward_passes``."""
     for name, value in content.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{path}{name}.")
@@ -195,7 +196,7 @@ def _values(table: Any, name: str) -> Floats:
 
 
 def relative(a: Floats, b: Floats) -> float:
-    """The largest difference, relative to the size of the numbers; 0 for none."""
+    """Largest relative difference; 0 for empty arrays."""
     scale = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.finfo(np.float64).tiny)
     differences = np.abs(a - b) / scale
     return float(differences.max()) if differences.size else 0.0

@@ -1,4 +1,4 @@
-"""What differs between two policies."""
+"""Comparison of two policies."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from cobre.report._storage import volumes
 from cobre.results import Results
 from cobre.sddp import Policy
 
-#: At how many simulated states of each stage policies are compared.
+#: Number of simulated states per stage at which policies are compared.
 STATES = 10
 
 
 @dataclass(frozen=True)
 class NodeComparison:
-    """What follows a stage, as both policies see it.
+    """Comparison of the future cost functions after a stage.
 
     Attributes:
         node: the stage.
-        cuts_a: how many cuts there are.
-        cuts_b: likewise.
-        same_cuts: whether they are the same to the last bit, and in the same order.
-        largest: the largest difference of the value at states that the simulation of the first has met; None
-            where there are none.
-        largest_relative: likewise, relative to the value.
+        cuts_a: number of cuts of a.
+        cuts_b: number of cuts of b.
+        same_cuts: True if the cuts have the same bits and the same order.
+        largest: largest difference of the future cost at states visited by the simulation of a; None if there
+            are none.
+        largest_relative: the same, relative to the future cost.
     """
 
     node: str
@@ -40,12 +40,12 @@ class NodeComparison:
 
 @dataclass(frozen=True)
 class PolicyComparison:
-    """Two policies.
+    """Comparison of two policies, stage by stage.
 
     Attributes:
-        same: whether all cuts of all stages are the same to the last bit.
-        obstacle: why values cannot be compared; empty if they can.
-        nodes: stage by stage, those that are not the same.
+        same: True if all cuts of all stages are equal to the last bit.
+        obstacle: reason why future costs cannot be compared; empty if they can.
+        nodes: stages that differ.
     """
 
     same: bool
@@ -65,11 +65,11 @@ def compare_policies(a: Results, b: Results) -> PolicyComparison | None:
     one, two = (Policy.load(path) for path in paths)
     if one.states != two.states or one.nodes != two.nodes:
         what = "states" if one.states != two.states else "stages"
-        return PolicyComparison(False, f"they are of problems with other {what}", ())
+        return PolicyComparison(False, f"their problems have different {what}", ())
     points = _states(a, one)
     nodes = [_compare_node(one, two, node, points.get(node, [])) for node in one.nodes]
     differing = tuple(node for node in nodes if not node.same_cuts)
-    obstacle = "" if points else "there is no simulation, whose states they could be compared at"
+    obstacle = "" if points else "there is no simulation to take states from"
     return PolicyComparison(not differing, obstacle if differing else "", differing)
 
 
@@ -98,7 +98,7 @@ def _differences(
 
 
 def _states(results: Results, policy: Policy) -> dict[str, list[dict[str, float]]]:
-    """States in which some scenarios leave each stage but the last, whose end nothing follows."""
+    """End-of-stage states of some scenarios, for all stages but the last, which has no future cost."""
     if "hydros" not in results.tables:
         return {}
     held = volumes(results)
@@ -114,7 +114,7 @@ def _states(results: Results, policy: Policy) -> dict[str, list[dict[str, float]
 
 
 def _lags(results: Results, scenarios: list[int]) -> dict[str, Floats]:
-    """The past inflows that each stage begins with, scenarios by stages, by the names of states."""
+    """Past inflows at the beginning of each stage, scenarios by stages, by state name."""
     if "inflow_lags" not in results.tables:
         return {}
     columns = ("hydro_id", "lag_index", "stage_id", "scenario_id", "inflow_m3s")

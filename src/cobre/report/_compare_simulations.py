@@ -1,4 +1,4 @@
-"""What differs between two simulations."""
+"""Comparison of two simulations."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import filecmp
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from cobre.estimates import Estimate
 from cobre.report._changes import Change, changes, same_bits
 from cobre.report._costs import totals
 from cobre.report._panel import Floats, panel
-from cobre.report._source import labels
+from cobre.report._source import GENERATORS, labels
 from cobre.report._storage import volumes
 from cobre.report._summary import component_means
 from cobre.results import Results
@@ -28,20 +29,20 @@ from cobre.results import Results
 
 @dataclass(frozen=True)
 class CostsComparison:
-    """The simulated costs.
+    """Comparison of simulated costs.
 
     Attributes:
-        scenarios_a: how many there are.
-        scenarios_b: likewise.
-        common: whether both met the same inflows and loads, so that scenarios can be compared one by one.
-        mean_a: of all costs.
-        mean_b: likewise.
-        difference: the mean of b less that of a.
-        half_width: of the interval that has the difference with 95 % confidence, by pairs where scenarios are
-            common; None where there are too few.
-        components: the mean of each component that is not the same.
-        same: whether all simulated tables are the same to the last bit.
-        differing_tables: those that are not.
+        scenarios_a: number of scenarios of a.
+        scenarios_b: number of scenarios of b.
+        common: True if both have the same inflows and loads, so that scenarios can be compared in pairs.
+        mean_a: mean cost of a.
+        mean_b: mean cost of b.
+        difference: mean of b minus mean of a.
+        half_width: half-width of the difference's 95 % confidence interval, paired if scenarios are common;
+            None if there are too few.
+        components: cost components whose means differ.
+        same: True if all simulated tables are equal to the last bit.
+        differing_tables: tables that differ.
     """
 
     scenarios_a: int
@@ -58,7 +59,7 @@ class CostsComparison:
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """A mean over scenarios and stages that is not the same: of which plant or bus, what, in which unit."""
+    """Mean over scenarios and stages that differs, for one plant or bus and quantity."""
 
     entity: str
     quantity: str
@@ -68,7 +69,7 @@ class MeanDifference:
 
     @property
     def difference(self) -> float:
-        """That of b less that of a."""
+        """Mean of b minus mean of a."""
         return self.b - self.a
 
 
@@ -94,7 +95,7 @@ def compare_costs(a: Results, b: Results) -> CostsComparison | None:
 
 
 def _half_width(a: Floats, b: Floats, common: bool) -> float | None:
-    """Of the difference of the means: that of the pairs' differences, or of two samples."""
+    """Half-width for the difference of means, from pairs or from two independent samples."""
     if common:
         half = Estimate.of((b - a).tolist()).half_width()
     else:
@@ -103,9 +104,7 @@ def _half_width(a: Floats, b: Floats, common: bool) -> float | None:
 
 
 def _same_scenarios(a: Results, b: Results) -> bool:
-    """Whether scenario by scenario the same water came and the same load was there: nothing else is random
-    that policies do not decide about, but the wind, which comes with its own table.
-    """
+    """True if the realised noise, which does not depend on policies, is equal in each scenario."""
     given = {str(element_labels(kind).TABLE): column for kind, column in collect("outputs", "RANDOM").items()}
     return all(
         _same_column(a, b, name, column)
@@ -133,7 +132,7 @@ def _differing_tables(a: Results, b: Results) -> Iterator[str]:
 
 
 def _same_table(a: Results, b: Results, name: str) -> bool:
-    """Scenario by scenario, until one differs. Where the bytes of files do, their numbers may not."""
+    """Compare scenario files until one differs. Files with different bytes may hold equal numbers."""
     one, two = (
         sorted((results.folder / "simulation" / name).glob("scenario_id=*/data.parquet"))
         for results in (a, b)
@@ -156,14 +155,14 @@ def _read(path: Path) -> Any:
 
 
 def mean_differences(a: Results, b: Results) -> Iterator[MeanDifference]:
-    """Means of what planners look at, for the entities that both have, by their names."""
-    looked_at: list[tuple[str, str, str, str, Callable[[Results], dict[int, float]]]] = [
+    """Mean volumes, generation and prices that differ, for the entities that both have, by name."""
+    plants = [(plant.table, plant.name) for plant in GENERATORS]
+    compared: list[tuple[str, str, str, str, Callable[[Results], dict[int, float]]]] = [
         ("hydros", "hydro", "volume", "hm³", _mean_volumes),
-        ("hydros", "hydro", "generation of hydros", "MWh", lambda results: _sums(results, "hydros")),
-        ("thermals", "thermal", "generation of thermals", "MWh", lambda results: _sums(results, "thermals")),
+        *((table, kind, f"{kind} generation", "MWh", partial(_energy, name=table)) for table, kind in plants),
         ("buses", "bus", "price", "$/MWh", _prices),
     ]
-    for table, kind, quantity, unit, mean in looked_at:
+    for table, kind, quantity, unit, mean in compared:
         if table in a.tables and table in b.tables:
             one, two = (_named(results, kind, mean(results)) for results in (a, b))
             both = [name for name in one if name in two and one[name] != two[name]]
@@ -180,14 +179,14 @@ def _mean_volumes(results: Results) -> dict[int, float]:
     return {hydro: float(found[:, 1:].mean()) for hydro, found in volumes(results).items()}
 
 
-def _sums(results: Results, name: str) -> dict[int, float]:
+def _energy(results: Results, name: str) -> dict[int, float]:
     rows = panel(results, name)
     (energy,) = rows.means("generation_mwh")
     return {entity: float(energy[rows.entity == entity].sum()) for entity in rows.ids}
 
 
 def _prices(results: Results) -> dict[int, float]:
-    """The mean over scenarios and time, weighted by load; simply the mean where there is none."""
+    """Load-weighted mean over scenarios and time; the plain mean at a bus without load."""
     buses = panel(results, "buses")
     worth = np.zeros(len(buses.stage))
     load, price = buses.means("load_mwh", "spot_price")

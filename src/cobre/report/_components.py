@@ -1,4 +1,4 @@
-"""What costs consist of."""
+"""Figure of cost components by stage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cobre.elements import collect
 from cobre.formatting import money
 from cobre.report._axes import NUMBER, money_y, of, stacked, stage_x, when
 from cobre.report._costs import needs_simulation
@@ -16,13 +17,23 @@ from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
 OTHERS = "others"
-#: The least share of the whole that is shown by itself, and how many are.
+#: Components below this share of the total, or beyond this number, are shown together as others.
 LEAST, MOST = 1e-4, 7
+
+
+def cost_label(column: str) -> str:
+    """Return the label of a cost component.
+
+    >>> cost_label("thermal_cost"), cost_label("inflow_penalty_cost")
+    ('fuel', 'negative inflow')
+    """
+    every = (component for components in collect("outputs", "COSTS").values() for component in components)
+    return next((component.label for component in every if component.name == column), column)
 
 
 @remembered
 def components(results: Results) -> dict[str, Floats]:
-    """The mean discounted cost of each component, stage by stage; the small ones together."""
+    """Mean present value of each cost component by stage; small ones are combined."""
     costs = panel(results, "costs")
     shown = {component.name: component.label for component in results.cost_components if component.label}
     discount, *means = costs.means("discount_factor", *shown)
@@ -36,7 +47,7 @@ def components(results: Results) -> dict[str, Floats]:
 
 
 def rows(results: Results) -> Columns:
-    """A row for each stage and component."""
+    """One row per stage and component."""
     found = components(results)
     edges, stages = stacked(found), panel(results, "costs").stages
     time, names = when(results, range(stages)), _names(found)
@@ -50,7 +61,7 @@ def rows(results: Results) -> Columns:
 
 
 def chart(results: Results, theme: Theme) -> Any:
-    """Components on top of one another."""
+    """Stacked bars of components."""
     alt = altair()
     found = components(results)
     names = list(_names(found).values())
@@ -67,31 +78,31 @@ def chart(results: Results, theme: Theme) -> Any:
         alt.Tooltip("series:N", title="component"),
         alt.Tooltip("cost:Q", title="cost, $", format=NUMBER),
     ]
-    x, y = stage_x(results, "from"), money_y("mean cost, $, discounted")
+    x, y = stage_x(results, "from"), money_y("mean present value, $")
     bars = alt.Chart().mark_rect(stroke=theme.paper, strokeWidth=0.4)
     return alt.layer(bars.encode(x, of(y, "low"), x2="to", y2="high", fill=fill, tooltip=tooltip))
 
 
 def _names(found: dict[str, Floats]) -> dict[str, str]:
-    """Components with their sums over all stages."""
+    """Labels of components with their sums over all stages."""
     return {name: f"{name}: {brief(float(values.sum()), 3)}" for name, values in found.items()}
 
 
 def caption(results: Results) -> str:
-    """What the most of it is."""
+    """Total and the largest component."""
     found = components(results)
     total = sum(float(values.sum()) for values in found.values())
     if not found or not total:
-        return "nothing costs anything"
+        return "all costs are zero"
     first = next(iter(found))
     share = 100 * float(found[first].sum()) / total
-    return f"{money(total)} in all, in the mean over the scenarios · {first} is {share:.3g} % of it"
+    return f"mean total {money(total)} · {first} {share:.3g} %"
 
 
 FIGURE = Figure(
     "components",
-    "What the cost consists of",
-    "Where does the money go, stage by stage?",
+    "Cost components",
+    "Which costs arise in each stage?",
     rows,
     chart,
     caption,

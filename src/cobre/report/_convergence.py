@@ -1,4 +1,4 @@
-"""Bounds by iteration."""
+"""Figure of bounds by iteration."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cobre.errors import ResultsError
-from cobre.estimates import Estimate
-from cobre.formatting import count, money, money_between
+from cobre.estimates import Estimate, relative_gap
+from cobre.formatting import count, gap_text, money, money_between
 from cobre.report._axes import NUMBER, key, money_y, named, of
 from cobre.report._costs import totals
 from cobre.report._figure import Columns, Figure, Options, rounded
@@ -19,7 +19,7 @@ from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
 BOUND, SIMULATED = "lower bound", "simulated mean"
-#: The columns that are read, in the order in which they are used.
+#: The columns that are read, in the order in which they are unpacked.
 READ = [
     "iteration",
     "lower_bound",
@@ -29,25 +29,25 @@ READ = [
     "upper_bound_std",
     "forward_passes",
 ]
-#: How many trajectories a sampled mean should rest on: fewer, and it jumps about.
+#: Trajectories per sampled mean: with fewer the line is too noisy to read.
 ENOUGH = 100
-#: Of how many iterations at most, as a share of all: older ones followed another policy.
+#: Largest share of all iterations in one mean: trajectories of older ones followed another policy.
 RECENT = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    """What each iteration found.
+class ConvergenceHistory:
+    """Bounds, sampled costs and cuts by iteration.
 
     Attributes:
-        iteration: its number.
-        bound: the lower bound after it.
-        sampled: the mean cost of its trajectories.
-        gap: from the bound to that mean, in percent.
-        cuts: in use after it.
-        window: over how many iterations `mean` is taken.
-        mean: of the trajectories of the last iterations.
-        half: half the width of its interval of 95 %.
+        iteration: number of the iteration.
+        bound: lower bound after it.
+        sampled: mean cost of its trajectories.
+        gap: gap between bound and that mean, in percent.
+        cuts: active cuts after it.
+        window: number of iterations that `mean` is taken over.
+        mean: mean cost of the trajectories of the last ``window`` iterations.
+        half: half-width of its 95 % confidence interval.
     """
 
     iteration: Floats
@@ -61,22 +61,24 @@ class History:
 
     @property
     def sampled_name(self) -> str:
-        """What the mean is called."""
+        """Label of the sampled mean."""
         recent = f", last {self.window} iterations" if self.window > 1 else ""
         return f"mean of forward passes{recent}"
 
 
 @remembered
-def history(results: Results) -> History:
-    """Return what each iteration found.
+def history(results: Results) -> ConvergenceHistory:
+    """Return bounds, sampled costs and cuts by iteration.
 
     Raises:
-        ResultsError: there is no iteration yet.
+        ResultsError: no iteration has finished yet.
     """
     table = results.convergence
     if not table.num_rows:
         place = str(results.folder / "training")
-        raise ResultsError(place, "incomplete", "there is no iteration yet; wait for the first checkpoint")
+        raise ResultsError(
+            place, "incomplete", "no iteration has finished yet; wait for the first checkpoint"
+        )
     number, bound, sampled, gap, cuts, deviation, count = (
         np.asarray(table[name].to_numpy(), np.float64) for name in READ
     )
@@ -84,11 +86,11 @@ def history(results: Results) -> History:
     mean, spread, size = pooled(sampled, deviation, count, window)
     samples = zip(mean.tolist(), spread.tolist(), size.astype(int).tolist(), strict=True)
     half = np.array([Estimate(*sample).half_width() for sample in samples])
-    return History(number, bound, sampled, gap, cuts, window, mean, half)
+    return ConvergenceHistory(number, bound, sampled, gap, cuts, window, mean, half)
 
 
 def pooled(mean: Floats, deviation: Floats, count: Floats, window: int) -> tuple[Floats, Floats, Floats]:
-    """The mean, standard deviation and size of all samples of the last few iterations, put together."""
+    """Mean, standard deviation and size of the pooled samples of the last ``window`` iterations."""
 
     def recent(values: Floats) -> Floats:
         padded = np.concatenate([np.zeros(window - 1), values])
@@ -96,7 +98,7 @@ def pooled(mean: Floats, deviation: Floats, count: Floats, window: int) -> tuple
 
     size = recent(count)
     together = recent(count * mean) / size
-    shift = mean[-1]  # squares of costs lose digits, those of their differences do not
+    shift = mean[-1]  # squares of raw costs would lose digits, those of differences do not
     squares = (
         recent((count - 1) * deviation**2 + count * (mean - shift) ** 2) - size * (together - shift) ** 2
     )
@@ -105,7 +107,7 @@ def pooled(mean: Floats, deviation: Floats, count: Floats, window: int) -> tuple
 
 @remembered
 def simulated(results: Results) -> Estimate | None:
-    """The mean cost of the simulation, if there is one."""
+    """Mean cost of the simulation, if there is one."""
     try:
         return Estimate.of(totals(results).tolist())
     except ResultsError:
@@ -113,13 +115,13 @@ def simulated(results: Results) -> Estimate | None:
 
 
 def needs_iterations(results: Results) -> Options:
-    """There is nothing to choose, but there must be an iteration."""
+    """Require an iteration; the figure has no options."""
     history(results)
     return {}
 
 
 def rows(results: Results) -> Columns:
-    """A row per iteration."""
+    """One row per iteration."""
     known, reference = history(results), simulated(results)
     columns = {
         "iteration": known.iteration,
@@ -138,7 +140,7 @@ def rows(results: Results) -> Columns:
 
 
 def chart(results: Results, theme: Theme) -> Any:
-    """Lines with bands, in the range where things still happen."""
+    """Lines with confidence bands, scaled to the later iterations."""
     alt = altair()
     y = money_y("cost, $", _range(results))
     steps = alt.Axis(format="d", tickMinStep=1)
@@ -156,12 +158,12 @@ def chart(results: Results, theme: Theme) -> Any:
         named(thin.encode(x, of(y, "mean"), stroke=stroke), sampled),
         *(_reference(x, y, theme, stroke) if simulated(results) else ()),
         named(thick.encode(x, of(y, "bound"), stroke=stroke), BOUND),
-        _told(x),
+        _tooltips(x),
     )
 
 
 def _reference(x: Any, y: Any, theme: Theme, stroke: Any) -> list[Any]:
-    """The simulated mean, which does not depend on the iteration."""
+    """Simulated mean, which does not depend on the iteration."""
     alt = altair()
     line = alt.Chart().mark_line(clip=True, strokeDash=[6, 4], strokeWidth=1.8)
     band = alt.Chart().mark_area(clip=True, opacity=0.18, color=theme.series[2])
@@ -171,7 +173,7 @@ def _reference(x: Any, y: Any, theme: Theme, stroke: Any) -> list[Any]:
     ]
 
 
-def _told(x: Any) -> Any:
+def _tooltips(x: Any) -> Any:
     alt = altair()
     over = alt.selection_point(
         on="pointerover", clear="pointerout", nearest=True, encodings=["x"], empty=False
@@ -179,20 +181,20 @@ def _told(x: Any) -> Any:
     fields = [
         alt.Tooltip("iteration:Q"),
         alt.Tooltip("bound:Q", title=BOUND, format=NUMBER),
-        alt.Tooltip("mean:Q", title="mean of recent passes", format=NUMBER),
-        alt.Tooltip("sampled:Q", title="of this iteration", format=NUMBER),
+        alt.Tooltip("mean:Q", title="mean of recent iterations", format=NUMBER),
+        alt.Tooltip("sampled:Q", title="mean of this iteration", format=NUMBER),
         alt.Tooltip("gap:Q", title="gap, %", format=".3~g"),
-        alt.Tooltip("cuts:Q", title="cuts in use", format=",d"),
+        alt.Tooltip("cuts:Q", title="active cuts", format=",d"),
     ]
     shade = alt.condition(over, alt.value(0.4), alt.value(0))
     return alt.Chart().mark_rule(strokeWidth=1).encode(x, opacity=shade, tooltip=fields).add_params(over)
 
 
 def _range(results: Results) -> tuple[float, float]:
-    """The costs worth seeing: the first iterations may be far from all that matters."""
+    """Range of costs shown: the first iterations may be far off, so the first tenth does not count."""
     known, reference = history(results), simulated(results)
     count, late = len(known.bound), len(known.bound) // 10
-    rest = min(late + known.window - 1, count - 1)  # from where no mean counts what came before
+    rest = min(late + known.window - 1, count - 1)  # from here on no mean includes the first tenth
     edges = np.stack([known.mean - known.half, known.mean + known.half])[:, rest:]
     seen = [*known.bound[late:], *known.mean[rest:], *([reference.mean] if reference else [])]
     seen += np.quantile(edges[np.isfinite(edges)], (0.05, 0.95)).tolist() if np.isfinite(edges).any() else []
@@ -202,23 +204,21 @@ def _range(results: Results) -> tuple[float, float]:
 
 
 def caption(results: Results) -> str:
-    """Where it ended."""
+    """Final bound, simulated mean and gap."""
     known, reference = history(results), simulated(results)
     bound = float(known.bound[-1])
     parts = [count(len(known.bound), "iteration"), f"lower bound {money(bound)}"]
     if reference:
         mean, half = reference.mean, reference.half_width()
         parts.append(f"simulated mean {money_between(mean, half) if np.isfinite(half) else money(mean)}")
-        if bound > 0:
-            off = 100 * (reference.mean / bound - 1)
-            parts.append(f"{abs(off):.2g} % {'above' if off >= 0 else 'below'} it")
+        parts.append(f"gap {gap_text(relative_gap(bound, reference.mean))}")
     return " · ".join(parts)
 
 
 FIGURE = Figure(
     "convergence",
     "Convergence",
-    "Has the training converged: how far is the cost from the least it can be?",
+    "Has training converged: how far is the simulated cost from the lower bound?",
     rows,
     chart,
     caption,

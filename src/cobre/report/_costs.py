@@ -1,4 +1,4 @@
-"""What whole scenarios cost."""
+"""Figure of the distribution of scenario costs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from cobre.report._source import remembered
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
-#: The share of scenarios that count as the dearest, and as the cheapest.
+#: Probability of each tail.
 TAIL = 0.05
 
 
 def needs_simulation(results: Results) -> Options:
-    """There is nothing to choose, but there must be a simulation."""
+    """Require a simulation; the figure has no options."""
     panel(results, "costs")
     return {}
 
 
 @remembered
 def totals(results: Results) -> Floats:
-    """The discounted cost of each scenario, what another study's cuts say of its end included.
+    """Present value of each scenario's cost, including the future cost after the last stage.
 
     Raises:
         ResultsError: there is no simulation.
@@ -44,29 +44,29 @@ def totals(results: Results) -> Floats:
 
 @remembered
 def levels(results: Results) -> dict[str, float]:
-    """Costs that tell the most: the mean, what one scenario in twenty is below or above, and the dearest."""
+    """Key statistics: mean, 5 % and 95 % quantiles, CVaR, and the lower bound if there is one."""
     found = totals(results)
     low, high = np.quantile(found, (TAIL, 1 - TAIL))
     named = {"P5": float(low), "mean": float(found.mean()), "P95": float(high)}
     named["CVaR 95 %"] = tail_mean(found, TAIL)
-    with suppress(ResultsError, IndexError):  # a simulation alone has none
+    with suppress(ResultsError, IndexError):  # a simulation without training has none
         named["lower bound"] = float(results.convergence["lower_bound"][-1].as_py())
     return named
 
 
 def tail_mean(costs: Floats, share: float) -> float:
-    """The mean of the dearest share of costs, the last of them in part.
+    """Conditional value at risk: mean of the most expensive share of costs, the last one weighted in part.
 
     >>> tail_mean(np.array([1.0, 2.0, 3.0, 4.0]), 0.375)
     3.6666666666666665
     """
-    dearest, count = np.sort(costs)[::-1], share * len(costs)
+    descending, count = np.sort(costs)[::-1], share * len(costs)
     weights = np.clip(count - np.arange(len(costs)), 0, 1)
-    return float(dearest @ weights / count)
+    return float(descending @ weights / count)
 
 
 def rows(results: Results) -> Columns:
-    """A row for each bar, and one for each line that is labelled."""
+    """One row per bar, and one per labelled line."""
     found = totals(results)
     counts, edges = np.histogram(found, bins=_bins(found))
     share = 100 * counts / len(found)
@@ -84,7 +84,7 @@ def rows(results: Results) -> Columns:
 
 
 def _marks(results: Results, edges: Floats) -> list[tuple[str, float, bool]]:
-    """Lines from the highest to the lowest, and whether their words are to the left: none hides another's."""
+    """Labelled lines, the highest first; True puts the label to the left, so that none overlap."""
     turn = edges[0] + 0.7 * (edges[-1] - edges[0])
     known = sorted(levels(results).items(), key=lambda mark: mark[1])
     rightwards = [(name, value, False) for name, value in known if value <= turn]
@@ -92,19 +92,19 @@ def _marks(results: Results, edges: Floats) -> list[tuple[str, float, bool]]:
 
 
 def _bins(found: Floats) -> int:
-    """As many bars as the scenarios can fill, by the rule of Freedman and Diaconis (1981)."""
+    """Number of bars by the rule of Freedman and Diaconis (1981)."""
     edges = np.histogram_bin_edges(found, "fd") if np.ptp(found) > 0 else found[:1]
     return int(np.clip(len(edges) - 1, 8, 60)) if len(found) > 1 else 1
 
 
 def chart(results: Results, theme: Theme) -> Any:
-    """Bars, and above them what the lines among them are."""
+    """Histogram with labelled lines."""
     alt = altair()
-    x = alt.X("from:Q", title="cost of a scenario, $", axis=alt.Axis(labelExpr=PREFIXED))
+    x = alt.X("from:Q", title="scenario cost, $", axis=alt.Axis(labelExpr=PREFIXED))
     x.scale = alt.Scale(zero=False, nice=False, padding=12)
     y = alt.Y("share:Q", title="share of scenarios, %", scale=alt.Scale(zero=True, nice=False))
     bars = alt.Chart().mark_rect(color=theme.series[0], stroke=theme.paper, strokeWidth=0.8)
-    told = [
+    tooltip = [
         alt.Tooltip("from:Q", title="from", format=NUMBER),
         alt.Tooltip("to:Q", title="to", format=NUMBER),
         alt.Tooltip("count:Q", title="scenarios"),
@@ -121,27 +121,27 @@ def chart(results: Results, theme: Theme) -> Any:
     ]
     base = bars.transform_filter("datum.mark == null")
     return alt.layer(
-        base.encode(x, y, x2="to", y2=alt.Y2(datum=0), tooltip=told),
+        base.encode(x, y, x2="to", y2=alt.Y2(datum=0), tooltip=tooltip),
         lines.encode(x, y, y2=alt.Y2(datum=0)),
         *words,
     )
 
 
 def caption(results: Results) -> str:
-    """How much it varies."""
+    """Number of scenarios, mean, standard deviation and range."""
     found = totals(results)
     deviation = float(found.std(ddof=1)) if len(found) > 1 else 0.0
     return (
         f"{count(len(found), 'scenario')} · mean {money(float(found.mean()))}, standard deviation "
         f"{money(deviation, 3)} · from {money(float(found.min()))} to {money(float(found.max()))} · "
-        "discounted to the beginning"
+        "present values"
     )
 
 
 FIGURE = Figure(
     "costs",
-    "Cost of a scenario",
-    "What does the operation cost, and what if things go badly?",
+    "Scenario costs",
+    "How are the costs of scenarios distributed, and how expensive are the worst?",
     rows,
     chart,
     caption,

@@ -1,4 +1,4 @@
-"""The figures, and how to draw them."""
+"""All figures, and functions that draw and save them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from altair import LayerChart
 
 _ORDER = (_convergence, _storage, _power, _prices, _costs, _components, _value, _timeline)
-#: All figures by name, in the order in which a planner reads them.
+#: All figures by name, in reading order.
 FIGURES: Mapping[str, Figure] = MappingProxyType({module.FIGURE.name: module.FIGURE for module in _ORDER})
 
-#: How wide a letter of a caption is, in pixels, about.
+#: Approximate width of a caption's letter in pixels.
 PER_LETTER = 6
-#: The endings of files that figures can be written to.
+#: File formats that figures can be saved as, by file name extension.
 ENDINGS = (".png", ".svg", ".json", ".html")
 
 
@@ -43,7 +43,7 @@ def figure(name: str) -> Figure:
     """Return a figure by its name.
 
     Raises:
-        InvalidChoice: there is none of that name.
+        InvalidChoice: no figure has that name.
     """
     if name not in FIGURES:
         raise InvalidChoice("figure", name, list(FIGURES))
@@ -51,10 +51,10 @@ def figure(name: str) -> Figure:
 
 
 def available(source: Source) -> dict[str, str | None]:
-    """Return for each figure None if it can be drawn, else why it cannot, and what to do about that.
+    """Return for each figure None if it can be drawn, else the reason and a remedy.
 
     Raises:
-        ResultsError: the folder is no result.
+        ResultsError: the folder is not a result folder.
     """
     results = opened(source)
     return {name: _hindrance(one, results) for name, one in FIGURES.items()}
@@ -69,39 +69,39 @@ def _hindrance(one: Figure, results: Any) -> str | None:
 
 
 def rows(source: Source, name: str, **choice: str | int | None) -> Columns:
-    """Return the numbers of a figure, column by column, in JSON's types and rounded to six digits.
+    """Return the data of a figure by column, as JSON-compatible types rounded to six digits.
 
     Args:
         source: a folder, what `cobre.results.read` returned, or the tables of a training by their names.
-        name: of the figure.
-        choice: what to show, by id or name: ``hydro="Lake"``.
+        name: name of the figure.
+        choice: entity or stage to show, by id or name: ``hydro="Lake"``.
 
     Raises:
-        InvalidChoice: nothing is called so.
-        ResultsError: the results have not what the figure shows; the words say what to run.
+        InvalidChoice: no figure, entity or stage has that name.
+        ResultsError: the results lack the data for this figure; the message says what to run.
     """
     results, one = opened(source), figure(name)
     return one.rows_of(results, **one.chosen(results, choice))
 
 
 def caption(source: Source, name: str, **choice: str | int | None) -> str:
-    """Return a line of words for a figure, with its most important numbers; arguments as for `rows`."""
+    """Return a one-line caption with the main numbers of a figure; arguments as for `rows`."""
     results, one = opened(source), figure(name)
     return one.caption_of(results, **one.chosen(results, choice))
 
 
 def spec(source: Source, name: str, theme: str = "light") -> dict[str, Any]:
-    """Return the Vega-Lite specification of a figure without its numbers, which are the data called ``rows``.
+    """Return the Vega-Lite specification of a figure without its data, which it takes from ``rows``.
 
-    It serves all choices. It is as wide as what contains it.
+    One specification serves all choices. The figure is as wide as its container.
 
     Args:
         source: as for `rows`.
-        name: of the figure.
-        theme: ``"light"``, ``"dark"``, or ``"either"``, which can be read on both.
+        name: name of the figure.
+        theme: ``"light"``, ``"dark"``, or ``"either"``, which is readable on both backgrounds.
 
     Raises:
-        ResultsError: the results have not what the figure shows.
+        ResultsError: the results lack the data for this figure.
         MissingExtra: Altair is not installed.
     """
     chart = _chart(source, name, theme).properties(width="container", height=figure(name).size[1])
@@ -117,19 +117,19 @@ def draw(
     height: int | None = None,
     **choice: str | int | None,
 ) -> LayerChart:
-    """Draw a figure. Notebooks show it; `save` writes it to a file.
+    """Draw a figure. Notebooks display it; `save` writes it to a file.
 
     Args:
         source: as for `rows`.
-        name: of the figure.
-        theme: ``"light"``, ``"dark"``, or ``"either"``, which can be read on both.
-        width: of the drawing in pixels, without axes.
-        height: likewise.
-        choice: what to show, by id or name: ``hydro="Lake"``.
+        name: name of the figure.
+        theme: ``"light"``, ``"dark"``, or ``"either"``, which is readable on both backgrounds.
+        width: width of the plot area in pixels, without axes.
+        height: height of the plot area in pixels.
+        choice: entity or stage to show, by id or name: ``hydro="Lake"``.
 
     Raises:
-        InvalidChoice: nothing is called so.
-        ResultsError: the results have not what the figure shows; the words say what to run.
+        InvalidChoice: no figure, entity or stage has that name.
+        ResultsError: the results lack the data for this figure; the message says what to run.
         MissingExtra: Altair is not installed.
     """
     alt = altair()
@@ -138,7 +138,7 @@ def draw(
     size = {"width": width or one.size[0], "height": height or one.size[1]}
     whole = re.sub(
         r" (?=[%$]|hm³|MW)", "\u00a0", caption(results, name, **choice)
-    )  # a unit stays by its number
+    )  # no line break between a number and its unit
     words = textwrap.wrap(whole, max(size["width"] // PER_LETTER, 20))
     title = alt.TitleParams(one.title, subtitle=words)
     chart = _chart(results, name, theme)
@@ -166,23 +166,23 @@ def svg(chart: LayerChart, *, titled: bool = True) -> str:
 
 
 def save(chart: LayerChart, path: str | Path, *, scale: float = 2.0) -> Path:
-    """Write a figure to a file: PNG, SVG, JSON (Vega-Lite) or HTML by the ending of its name.
+    """Write a figure to a file: PNG, SVG, JSON (Vega-Lite) or HTML, by the file name extension.
 
-    No browser is needed, and what is written needs no network.
+    Neither writing nor viewing the file needs a network; writing needs no browser.
 
     Args:
         chart: as `draw` returned it.
-        path: where.
-        scale: how many pixels of a PNG each pixel of the drawing takes.
+        path: file to write.
+        scale: PNG pixels per pixel of the figure.
 
     Raises:
-        InvalidChoice: the ending is none of these.
+        InvalidChoice: the extension is none of these.
         IOError: the file cannot be written.
         MissingExtra: vl-convert is not installed.
     """
     place = Path(path)
     if place.suffix.lower() not in ENDINGS:
-        raise InvalidChoice("ending of a picture", place.suffix or place.name, ENDINGS)
+        raise InvalidChoice("file name extension", place.suffix or place.name, ENDINGS)
     content = _encoded(chart, place.suffix.lower(), scale)
     try:
         place.write_bytes(content)

@@ -1,4 +1,4 @@
-"""What every figure has: a question, choices, numbers and a drawing."""
+"""Definition of a figure: the question it answers, its options, data and chart."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from cobre.report._source import Source, opened
 from cobre.report._theme import Theme
 from cobre.results import Results
 
-#: The rows of a figure, column by column, in JSON's types.
+#: Data of a figure by column, as JSON-compatible types.
 Columns = dict[str, list[Any]]
-#: What may be chosen, by its name: the words for each value. None stands for all together.
+#: Options by name: the label of each value; None stands for all together.
 Options = dict[str, dict[int | None, str]]
-#: What was chosen.
+#: Chosen values by option.
 Choice = dict[str, int | None]
 
-#: To how many digits numbers are rounded for drawing: finer than a picture, coarser than a file of floats.
+#: Significant digits of drawn numbers: finer than a pixel, and shorter than full floats.
 DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that can be drawn from results.
+    """Figure that can be drawn from results.
 
     Attributes:
-        name: by which it is asked for.
-        title: above it.
-        question: of a planner's, which it answers.
-        choices: what may be chosen: ``"hydro"``, ``"bus"``, ``"stage"``.
+        name: as in ``cobre plot DIR name``.
+        title: heading.
+        question: the planner's question that it answers.
+        choices: names of its options: ``"hydro"``, ``"bus"``, ``"stage"``.
     """
 
     name: str
@@ -48,31 +48,31 @@ class Figure:
     size: tuple[int, int] = (720, 320)
 
     def options(self, source: Source) -> Options:
-        """Return what may be chosen: by each of ``choices``, values with words for them, the default first.
+        """Return the values of each of ``choices`` with their labels, the default first.
 
         Raises:
-            ResultsError: the results have not what the figure shows.
+            ResultsError: the results lack the data for this figure.
         """
         return self.options_of(opened(source))
 
     def chosen(self, source: Source, given: Mapping[str, str | int | None]) -> Choice:
-        """Turn ids and names into what ``options`` has; what is not given is the default.
+        """Resolve ids and names to values of ``options``; an option that is not given has its default.
 
         Raises:
-            InvalidChoice: there is no such choice, or nothing is called so.
-            ResultsError: the results have not what the figure shows.
+            InvalidChoice: there is no such option or value.
+            ResultsError: the results lack the data for this figure.
         """
         options = self.options(source)
         if unknown := [name for name in given if name not in self.choices]:
-            raise InvalidChoice(f"choice of figure {self.name}", unknown[0], self.choices)
+            raise InvalidChoice(f"option of figure {self.name}", unknown[0], self.choices)
         return {name: find(name, given.get(name), values) for name, values in options.items()}
 
 
 def find(what: str, given: str | int | None, values: Mapping[int | None, str]) -> int | None:
-    """Return the value that is meant by an id, a name or its beginning; the first if nothing is given.
+    """Return the value for an id, a name or its beginning; the first value if nothing is given.
 
     Raises:
-        InvalidChoice: none is.
+        InvalidChoice: no value matches, or more than one.
 
     >>> find("hydro", "lake", {3: "Lake", 4: "River"}), find("hydro", "4", {3: "Lake", 4: "River"})
     (3, 4)
@@ -90,7 +90,7 @@ def find(what: str, given: str | int | None, values: Mapping[int | None, str]) -
 
 
 def rounded(values: NDArray[np.float64] | Sequence[float]) -> list[float | int | None]:
-    """Numbers for drawing: to six digits, whole ones without a point, None for what is not finite.
+    """Numbers for drawing: six digits, whole ones as integers, None for what is not finite.
 
     >>> rounded([1234567.0, 0.1234567, 3.0, math.nan])
     [1234570, 0.123457, 3, None]
@@ -107,7 +107,7 @@ def _short(number: float) -> float | int | None:
 
 
 def brief(number: float, digits: int = 4) -> str:
-    """A sum of money where there is little room for it; `cobre._words.money` has more.
+    """Amount of money where space is short; `cobre.formatting.money` gives the long form.
 
     >>> brief(16341184655.3), brief(1234), brief(512e6, 2), brief(0.5), brief(0)
     ('16.34 bn', '1.234 k', '510 M', '0.5', '0')
@@ -120,7 +120,7 @@ def brief(number: float, digits: int = 4) -> str:
 
 
 def grouped(number: float, digits: int = 4) -> str:
-    """A quantity in words: its thousands apart.
+    """Quantity with thousands separators.
 
     >>> grouped(102345.6), grouped(3.14159), grouped(-0.0)
     ('102,300', '3.142', '0')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cobre.estimates import relative_gap
 from cobre.formatting import count, duration, money, percent, stopped
 from cobre.report._facts import Facts
 from cobre.report._reading import cost_words, gap_words
@@ -13,7 +14,7 @@ NONE = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """A number with a name, a unit and a remark."""
+    """Number with a label, a unit and a note."""
 
     label: str
     value: str
@@ -22,7 +23,7 @@ class KeyFigure:
 
 
 def key_figures(facts: Facts) -> list[KeyFigure]:
-    """Return the seven: three that matter most, then four."""
+    """Return seven key figures, the three main ones first."""
     return [
         _cost(facts),
         _bound(facts),
@@ -38,30 +39,31 @@ def _cost(facts: Facts) -> KeyFigure:
     known = facts.simulation
     if known is None:
         return KeyFigure("Simulated cost", NONE, note="not simulated")
-    note = "of one scenario" if known.half_width is None else "mean, with its 95 % interval"
+    note = "one scenario" if known.half_width is None else "mean, with its 95 % confidence interval"
     return KeyFigure("Simulated cost", *_split(cost_words(facts)), note)
 
 
 def _bound(facts: Facts) -> KeyFigure:
     if facts.training is None:
-        return KeyFigure("Lower bound", NONE, note="no training in this folder")
+        return KeyFigure("Lower bound", NONE, note="not trained here")
     words = money(facts.training.lower_bound)
-    return KeyFigure("Lower bound", *_split(words), "no policy can cost less on average")
+    return KeyFigure("Lower bound", *_split(words), "minimum expected cost of any policy")
 
 
 def _gap(facts: Facts) -> KeyFigure:
     if facts.training is None or facts.simulation is None:
         return KeyFigure("Gap", NONE, note="needs a training and a simulation")
-    bound, gap = facts.training.lower_bound, facts.simulation.mean - facts.training.lower_bound
-    words = percent(gap / abs(bound)).replace("-", "\N{MINUS SIGN}") if bound else money(gap)
-    return KeyFigure("Gap", *_split(words), gap_words(facts))
+    bound, mean = facts.training.lower_bound, facts.simulation.mean
+    gap = relative_gap(bound, mean)
+    text = money(mean - bound) if gap is None else percent(gap).replace("-", "\N{MINUS SIGN}")
+    return KeyFigure("Gap", *_split(text), gap_words(facts))
 
 
 def _iterations(facts: Facts) -> KeyFigure:
     training = facts.training
     if training is None:
         return KeyFigure("Iterations", NONE, note="not trained here")
-    said = "so far" if facts.unfinished == "training" else f"until {stopped(training.stopped_by)}"
+    said = "so far" if facts.unfinished == "training" else f"stopped by {stopped(training.stopped_by)}"
     return KeyFigure("Iterations", f"{training.iterations:,}", note=said)
 
 
@@ -87,7 +89,7 @@ def _cuts(facts: Facts) -> KeyFigure:
     if training is None:
         return KeyFigure("Cuts", NONE, note="not trained here")
     everything = training.cuts_active == training.cuts
-    note = "all of them in use" if everything else f"in use, of {training.cuts:,} made"
+    note = "all active" if everything else f"active, of {training.cuts:,} generated"
     return KeyFigure("Cuts", f"{training.cuts_active:,}", note=note)
 
 

@@ -1,7 +1,7 @@
-"""One page of everything: figures, their numbers, what they say in words, and how the run was made.
+"""Report page of a run: key figures, summary, charts with their data, and run details.
 
-The page is one file. It holds its data and the script that draws, and its own policy forbids it to ask any
-network for anything.
+The page is one file. It contains its data and the drawing script, and its content security policy forbids
+any network access.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from cobre.report._source import opened
 from cobre.report._theme import needed, vl_convert
 from cobre.results import Results, write_bytes
 
-#: How many drawings of one figure a page holds at most; beyond that, stages are left out evenly.
+#: Most drawings of one figure on a page; beyond that, values of the last option are left out evenly.
 MOST_DRAWINGS = 1000
-#: What could end the script element that JSON stands in, or a line of JavaScript.
+#: Characters that could end the script element around the JSON, or a line of JavaScript.
 _ESCAPES = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
@@ -42,7 +42,7 @@ class _Choice:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """A figure as the template has it; ``missing`` says why there is none."""
+    """Figure as passed to the template; ``missing`` is the reason why there is none."""
 
     name: str
     title: str
@@ -60,21 +60,21 @@ def write(
     *,
     title: str | None = None,
 ) -> Path:
-    """Write a page about a run: one file, which any browser opens without a network.
+    """Write the report page of a run: one HTML file that needs no network.
 
     Args:
-        source: a result folder, or what `cobre.results.read` returned. That of an unfinished run gives a page
-            of what there is.
-        path: where; ``report.html`` in the folder unless given.
-        title: above it; the name of the case unless given.
+        source: a result folder, or what `cobre.results.read` returned. For an unfinished run, the page shows
+            what is available.
+        path: the file; ``report.html`` in the folder unless given.
+        title: heading; the name of the case unless given.
 
     Returns:
-        Where it is.
+        Path of the page.
 
     Raises:
-        ResultsError: the folder is no result, or a file in it is damaged.
-        OutputError: the page cannot be written; one that was there is as it was.
-        MissingExtra: what draws is not installed.
+        ResultsError: the folder is not a result folder, or a file in it is damaged.
+        OutputError: the page cannot be written; an existing page is left unchanged.
+        MissingExtra: plotting dependencies are missing.
     """
     results = opened(source)
     place = results.folder / "report.html" if path is None else Path(path)
@@ -117,9 +117,9 @@ def _content(results: Results) -> dict[str, Any]:
 
 
 def _missing(facts: Facts, why: str) -> str:
-    """Why there is no such figure, without the path that errors begin with."""
+    """Reason why a figure is missing, without the path at the start of the error message."""
     if facts.unfinished:
-        return "The run has not come so far. Go on with it to see this."
+        return "The run has not reached this point yet. Resume it to see this figure."
     words = why.removeprefix(str(facts.results.folder)).partition(": ")[2] or why
     return f"{words[0].upper()}{words[1:]}."
 
@@ -148,7 +148,7 @@ def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
 
 
 def _choices(options: Options) -> tuple[_Choice, ...]:
-    """All options, unless these are too many drawings: then evenly some of the last choice."""
+    """All options, or if these are too many drawings, evenly spaced values of the last one."""
     sizes = [len(values) for values in options.values()]
     chosen = []
     for place, (name, values) in enumerate(options.items()):
@@ -164,7 +164,7 @@ def _choices(options: Options) -> tuple[_Choice, ...]:
 
 
 def _evenly(values: list[Any], wanted: int) -> list[Any]:
-    """So many of some values, the first and the last among them.
+    """Evenly spaced selection of values that includes the first and the last.
 
     >>> _evenly(list(range(10)), 4)
     [0, 3, 6, 9]
@@ -175,19 +175,19 @@ def _evenly(values: list[Any], wanted: int) -> list[Any]:
 
 
 def _hint(results: Results, name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
-    """Where the drawings are that the page leaves out."""
+    """Command that draws what the page leaves out."""
     for choice in choices:
         total = len(options[choice.name])
         if len(choice.options) < total:
             given = " ".join(f"--{each.name} {each.name.upper()}" for each in choices)
             command = f"cobre plot {shlex.quote(str(results.folder))} {name} {given}"
             kept = f"{len(choice.options)} of {total} {choice.name}s"
-            return f"The page has {kept} to stay small. For any: {command}"
+            return f"The page shows {kept}, to limit its size. For the others: {command}"
     return ""
 
 
 def pooled(tables: list[Columns]) -> dict[str, Any]:
-    """Return tables whose columns are places in a pool, where equal ones are one: most have the same stages.
+    """Return tables whose columns are indices into a pool of distinct columns: most share their stages.
 
     >>> pooled([{"stage": [0, 1], "mean": [5, 6]}, {"stage": [0, 1], "mean": [7, 8]}])
     {'pool': [[0, 1], [5, 6], [7, 8]], 'each': [{'stage': 0, 'mean': 1}, {'stage': 0, 'mean': 2}]}
@@ -201,7 +201,7 @@ def pooled(tables: list[Columns]) -> dict[str, Any]:
 
 
 def embedded(content: Any) -> str:
-    r"""Return JSON that can stand in a script element: whatever a name holds, it stays text.
+    r"""Return JSON that is safe inside a script element, whatever text it contains.
 
     >>> embedded({"name": "</script><!--"})
     '{"name":"\\u003c/script>\\u003c!--"}'
@@ -211,7 +211,7 @@ def embedded(content: Any) -> str:
 
 
 def unbroken(words: str) -> str:
-    r"""Return words in which no line ends between a number and its unit.
+    r"""Return text without line breaks between a number and its unit.
 
     >>> unbroken("8.5 % of 3 things").replace("\xa0", "_")
     '8.5_% of 3 things'

@@ -1,8 +1,8 @@
-"""Simulated numbers as arrays, scenarios by rows.
+"""Simulation tables as matrices, scenarios by rows.
 
 All scenarios of a table have the same rows: stages, entities and blocks in one order. So the keys are read
-once, from the first scenario, and every column is a matrix. It is read some scenarios at a time and reduced
-at once, so what is held is what is asked for.
+once, from the first scenario, and every column is a matrix. It is read and reduced a few scenarios at a time,
+so memory holds the reduced values only.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from cobre.results import Results
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: How many numbers of a column are held at a time, before they are reduced: 64 MB.
+#: Most numbers of a column in memory before they are reduced: 64 MB.
 AT_ONCE = 8_000_000
 
-#: The column of each table that tells the element.
+#: The column of each table that identifies the element.
 ID_OF = {"costs": None} | {
     table: labels(kind).ID_COLUMN for kind, tables in collect("outputs", "TABLES").items() for table in tables
 }
@@ -33,15 +33,15 @@ ID_OF = {"costs": None} | {
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A table of a simulation.
+    """Table of a simulation.
 
     Attributes:
-        results: of which.
-        name: of the table.
-        scenarios: how many there are.
-        stage: the stage of each row of a scenario.
-        block: the block of each, or the lag of an inflow; -1 for the whole stage.
-        entity: the id of each row's entity; -1 where there is none.
+        results: results it belongs to.
+        name: name of the table.
+        scenarios: number of scenarios.
+        stage: stage of each row of a scenario.
+        block: block of each row, or lag of an inflow; -1 for the whole stage.
+        entity: id of each row's entity; -1 where there is none.
     """
 
     results: Results
@@ -53,41 +53,41 @@ class Panel:
 
     @property
     def stages(self) -> int:
-        """How many stages there are."""
+        """Number of stages."""
         return int(self.stage.max()) + 1 if self.stage.size else 0
 
     @cached_property
     def ids(self) -> list[int]:
-        """The entities, in the order of their ids."""
+        """Ids of the entities, sorted."""
         return [int(number) for number in np.unique(self.entity)]
 
     @property
     def first_rows(self) -> Ints:
-        """Which row is of the first block of each entity and stage: entities by stages."""
+        """Row of the first block of each entity and stage: entities by stages."""
         order, starts = self._groups
         return np.asarray(order[starts].reshape(len(self.ids), -1))
 
     @property
     def last_rows(self) -> Ints:
-        """Likewise, of the last block."""
+        """Row of the last block of each entity and stage: entities by stages."""
         order, starts = self._groups
         return np.asarray(order[np.r_[starts[1:], len(order)] - 1].reshape(len(self.ids), -1))
 
     def by_stage(self, values: Floats) -> Floats:
-        """Sums over blocks: from anything by rows, to the same by entities by stages."""
+        """Sums over blocks; the last axis, rows, becomes entities by stages."""
         order, starts = self._groups
         sums = np.add.reduceat(values[..., order], starts, axis=-1)
         return np.asarray(sums.reshape(*values.shape[:-1], len(self.ids), -1))
 
     @cached_property
     def _groups(self) -> tuple[Ints, Ints]:
-        """All rows by entity, stage and block, and where among these an entity's stage begins."""
+        """Rows sorted by entity, stage and block, and the first position of each entity and stage."""
         order = np.lexsort((self.block, self.stage, self.entity))
         new = (np.diff(self.stage[order]) != 0) | (np.diff(self.entity[order]) != 0)
         return order, np.flatnonzero(np.r_[True, new])
 
     def chunks(self, *columns: str) -> Iterator[tuple[Floats, ...]]:
-        """Columns of some scenarios at a time, each scenarios by rows."""
+        """Columns as matrices of scenarios by rows, a few scenarios at a time."""
         rows = len(self.stage)
         step = max(1, AT_ONCE // max(rows, 1))
         for first in range(0, self.scenarios, step):
@@ -102,11 +102,11 @@ class Panel:
             )
 
     def gather(self, columns: tuple[str, ...], reduce: Callable[..., Floats]) -> Floats:
-        """Columns of all scenarios, each scenario's rows reduced to fewer."""
+        """Concatenate over all scenarios what ``reduce`` returns for some of them."""
         return np.concatenate([reduce(*chunk) for chunk in self.chunks(*columns)])
 
     def means(self, *columns: str) -> tuple[Floats, ...]:
-        """The mean of each row over the scenarios."""
+        """Mean of each row over the scenarios."""
         sums = np.zeros((len(columns), len(self.stage)))
         for chunk in self.chunks(*columns):
             sums += [values.sum(axis=0) for values in chunk]
@@ -115,7 +115,7 @@ class Panel:
 
 @remembered
 def panel(results: Results, name: str) -> Panel:
-    """Return a table of the simulation.
+    """Return a simulation table.
 
     Raises:
         ResultsError: there is no simulation, it has not finished, or the case has no such entities.
@@ -130,7 +130,7 @@ def panel(results: Results, name: str) -> Panel:
 
 
 def require_simulation(results: Results) -> None:
-    """Refuse results without a simulation.
+    """Require a finished simulation.
 
     Raises:
         ResultsError: there is none, or it has not finished.

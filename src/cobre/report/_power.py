@@ -1,4 +1,4 @@
-"""Generation and load by bus and stage."""
+"""Figure of the generation mix and the load, by stage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cobre.results import Results
 
 
 class Part(NamedTuple):
-    """A part of the power balance: a column of a table of results, and how the figure shows it."""
+    """Part of the power balance: a column of a result table, with its sign, label and colour in figures."""
 
     table: str
     column: str
@@ -27,7 +27,7 @@ class Part(NamedTuple):
     kind: str
 
 
-#: The parts in the order in which they are stacked.
+#: Parts in the order in which they are stacked.
 PARTS = tuple(
     Part(str(kind.TABLE), column, sign, label, colour, kind.NAME)
     for kind, (_, column, sign, label, colour) in sorted(
@@ -36,19 +36,19 @@ PARTS = tuple(
     )
 )
 EXCHANGED, LOAD = "exchange with other buses", "load"
-#: Which colour of a theme each part has.
+#: Index of each part's colour in a theme.
 COLOURS = {part.label: part.colour for part in PARTS} | {EXCHANGED: 5}
-#: Which share of the load is less than a picture shows: half a pixel.
+#: Shares of the load below half a pixel are not drawn.
 VISIBLE = 2e-3
-#: In place of no hours, those of a stage in which there is no power at all.
+#: Avoids a division by zero in stages whose hours are unknown because all power is zero.
 TINY = 1e-9
-#: Tables whose energy, divided by their power, tells the hours of a block.
+#: Tables whose energy divided by power gives the hours of a block.
 MEASURED = {"buses": "load", "hydros": "generation", "thermals": "generation"}
 
 
 @remembered
 def block_hours(results: Results) -> Floats:
-    """The hours of each block, stages by blocks; 0 for blocks that a stage does not have."""
+    """Hours of each block, stages by blocks; 0 for blocks that a stage does not have."""
     buses = panel(results, "buses")
     sums = np.zeros((2, buses.stages, int(buses.block.max()) + 1))
     for name, what in MEASURED.items():
@@ -64,7 +64,7 @@ def block_hours(results: Results) -> Floats:
 
 @remembered
 def mean_power(results: Results) -> dict[str, dict[int, Floats]]:
-    """Mean power in MW by what gives or takes it, then by bus, stage by stage; lines have the bus -1."""
+    """Mean power in MW by part of the balance and by bus, stage by stage; lines have bus -1."""
     known, hours = entities(results), np.maximum(block_hours(results).sum(axis=1), TINY)
     found: dict[str, dict[int, Floats]] = {}
     for part in (*PARTS, Part("buses", "load_mwh", 1, LOAD, 0, "bus")):
@@ -82,9 +82,9 @@ def mean_power(results: Results) -> dict[str, dict[int, Floats]]:
 
 @remembered
 def balance(results: Results, bus: int | None = None) -> dict[str, Floats]:
-    """Mean power by what gives it (positive) or takes it (negative), stage by stage, and the load they make.
+    """Power balance by stage: mean power of each part, sources positive and sinks negative, and the load.
 
-    Of the whole system, or of a bus, for which what its lines bring or take is what the others leave open.
+    For one bus, the exchange with other buses is the residual of the other parts.
     """
     power = mean_power(results)
     nothing = np.zeros(panel(results, "buses").stages)
@@ -92,12 +92,12 @@ def balance(results: Results, bus: int | None = None) -> dict[str, Floats]:
         return {name: sum(by_bus.values(), nothing) for name, by_bus in power.items()}
     found = {name: by_bus.get(bus, nothing) for name, by_bus in power.items() if name != "losses"}
     missing = found[LOAD] - sum(values for name, values in found.items() if name != LOAD)
-    small = 1e-7 * np.abs(found[LOAD]).max(initial=1.0)  # what sums of floats leave of nothing
+    small = 1e-7 * np.abs(found[LOAD]).max(initial=1.0)  # rounding error of the sums
     return {EXCHANGED: np.where(np.abs(missing) > small, missing, 0.0), **found}
 
 
 def options(results: Results) -> Options:
-    """The whole system, or one of several buses."""
+    """Options: the whole system, or one of several buses."""
     ids = panel(results, "buses").ids
     several = len(ids) > 1 and bool(entities(results)["bus"])
     buses = labels(results, "bus", ids) if several else {}
@@ -105,7 +105,7 @@ def options(results: Results) -> Options:
 
 
 def rows(results: Results, bus: int | None) -> Columns:
-    """A row for each stage and part, and one for each stage's load."""
+    """One row per stage and part, and one per stage's load."""
     found = balance(results, bus)
     load = found[LOAD]
     parts = {name: found[name] for name in _shown(results) if name in found}
@@ -121,7 +121,7 @@ def rows(results: Results, bus: int | None) -> Columns:
 
 
 def chart(results: Results, theme: Theme) -> Any:
-    """What gives power on top of one another, and the load as a line."""
+    """Stacked bars of sources and sinks, with the load as a line."""
     alt = altair()
     shown = _shown(results)
     x, y = stage_x(results, "from"), quantity_y("mean power, MW", nice=False)
@@ -129,7 +129,7 @@ def chart(results: Results, theme: Theme) -> Any:
     stroke = alt.Stroke(**key([LOAD], [theme.ink]))
     tooltip = [
         alt.Tooltip("label:N", title="stage"),
-        alt.Tooltip("series:N", title="what"),
+        alt.Tooltip("series:N", title="source"),
         alt.Tooltip("power:Q", title="MW", format=NUMBER),
     ]
     bars = alt.Chart().mark_rect(stroke=theme.paper, strokeWidth=0.4)
@@ -146,7 +146,7 @@ def chart(results: Results, theme: Theme) -> Any:
 
 @remembered
 def _shown(results: Results) -> list[str]:
-    """The parts that can be seen, at some bus and stage."""
+    """Parts that are visible at some bus and stage."""
     seen: dict[str, bool] = {}
     for bus in options(results)["bus"]:
         found = balance(results, bus)
@@ -159,12 +159,12 @@ def _shown(results: Results) -> list[str]:
 
 
 def caption(results: Results, bus: int | None) -> str:
-    """Who gives how much of it."""
+    """Mean load and the largest shares of the generation mix."""
     hours = block_hours(results).sum(axis=1)
     found = {name: float(values @ hours) for name, values in balance(results, bus).items()}
     load = found.pop(LOAD)
     name = "whole system" if bus is None else labels(results, "bus", [bus])[bus]
-    words = [name, f"load of {grouped(load / hours.sum())} MW in the mean"]
+    words = [name, f"mean load {grouped(load / hours.sum())} MW"]
     if load:
         found = {part: 100 * amount / load for part, amount in found.items()}
         exchanged = found.pop(EXCHANGED, 0.0)
@@ -179,7 +179,7 @@ def caption(results: Results, bus: int | None) -> str:
 FIGURE = Figure(
     "generation",
     "Generation and load",
-    "Who gives the power, stage by stage?",
+    "What is the generation mix of each stage?",
     rows,
     chart,
     caption,

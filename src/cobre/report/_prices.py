@@ -1,4 +1,4 @@
-"""Marginal costs by stage."""
+"""Figure of marginal costs by stage."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cobre.report._source import labels, remembered
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
-#: The edges of the bands of one bus.
+#: Edges of the bands of one bus.
 QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 @remembered
 def prices(results: Results) -> dict[int, Floats]:
-    """The mean price of each stage, over its hours, by bus: scenarios by stages."""
+    """Mean marginal cost over the hours of each stage, by bus: scenarios by stages."""
     buses, hours = panel(results, "buses"), block_hours(results)
     total = hours.sum(axis=1, keepdims=True)
     shares = np.divide(hours, total, where=total > 0, out=np.zeros_like(hours))[buses.stage, buses.block]
@@ -29,14 +29,14 @@ def prices(results: Results) -> dict[int, Floats]:
 
 
 def options(results: Results) -> Options:
-    """All buses together, or one with its bands."""
+    """Options: all buses together, or one with its bands."""
     ids = panel(results, "buses").ids
     together: dict[int | None, str] = {None: "all buses"} if len(ids) > 1 else {}
     return {"bus": {**together, **labels(results, "bus", ids)}}
 
 
 def rows(results: Results, bus: int | None) -> Columns:
-    """A row for each stage and bus; bands only of one that is chosen."""
+    """One row per stage and bus; bands only for a chosen bus."""
     found = prices(results)
     ids = list(found) if bus is None else [bus]
     names = labels(results, "bus", list(found))
@@ -54,7 +54,7 @@ def rows(results: Results, bus: int | None) -> Columns:
 
 
 def chart(results: Results, theme: Theme) -> Any:
-    """A line for each bus, in the middle of its bands."""
+    """One line per bus, with bands if one is chosen."""
     alt = altair()
     x, y = stage_x(results), quantity_y("marginal cost, $/MWh")
     scale = alt.Scale(range=list(theme.series))
@@ -72,30 +72,30 @@ def chart(results: Results, theme: Theme) -> Any:
 
 
 def caption(results: Results, bus: int | None) -> str:
-    """How high, and how much that varies."""
+    """Mean marginal cost and its range."""
     found = prices(results)
     hours = block_hours(results).sum(axis=1)
     means = {id_: float(np.average(values.mean(axis=0), weights=hours)) for id_, values in found.items()}
     if bus is None:
-        names, dear, cheap = (
+        names, highest, lowest = (
             labels(results, "bus", list(found)),
             *(pick(means, key=means.__getitem__) for pick in (max, min)),
         )
         return (
-            f"means over {len(next(iter(found.values())))} scenarios and all hours: from "
-            f"{means[cheap]:,.2f} $/MWh ({names[cheap]}) to {means[dear]:,.2f} ({names[dear]})"
+            f"means over {len(next(iter(found.values())))} scenarios and all hours: "
+            f"{means[lowest]:,.2f} $/MWh ({names[lowest]}) to {means[highest]:,.2f} $/MWh ({names[highest]})"
         )
     low, high = np.quantile(found[bus], (0.05, 0.95))
     return (
-        f"{labels(results, 'bus', [bus])[bus]} · {means[bus]:,.2f} $/MWh in the mean · "
-        f"nine of ten between {low + 0.0:,.2f} and {high:,.2f} · bands: 5 to 95 %, 25 to 75 %"
+        f"{labels(results, 'bus', [bus])[bus]} · mean {means[bus]:,.2f} $/MWh · "
+        f"90 % of values between {low + 0.0:,.2f} and {high:,.2f} · bands: 5 to 95 %, 25 to 75 %"
     )
 
 
 FIGURE = Figure(
     "prices",
     "Marginal cost",
-    "What does one more MWh cost, when and where?",
+    "What does an additional MWh cost in each stage, at each bus?",
     rows,
     chart,
     caption,

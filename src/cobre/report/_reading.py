@@ -1,53 +1,54 @@
-"""Three lines in plain words: how good the policy is, what the system does, how the run went."""
+"""Summary of a run in three lines: quality of the policy, operation of the system, course of the run."""
 
 from __future__ import annotations
 
+from cobre.estimates import relative_gap
 from cobre.formatting import count, duration, money, money_between, percent, stopped
 from cobre.report._facts import Facts
 from cobre.report._source import Source, opened
 
-#: A bound that rises by less than this in the last tenth of the iterations has settled.
-SETTLED = 1e-3
-#: A gap of more than this share of the bound, and than sampling explains, is wide.
-WIDE = 0.01
-#: A stage or bus whose price is this many times the mean is worth a word.
-DEAR = 1.02
-#: Workers that compute for less than this share of their time mostly wait.
+#: A bound that rises by less than this share in the last tenth of the iterations is stable.
+STABLE = 1e-3
+#: A gap above this share of the bound, and above sampling error, is large.
+LARGE = 0.01
+#: A stage or bus whose price exceeds the mean by this factor is mentioned.
+EXPENSIVE = 1.02
+#: Workers that compute for less than this share of their time are too many.
 BUSY = 0.6
 
 
 def reading(source: Source) -> tuple[str, str, str]:
-    """Return what a run says, in three lines for people.
+    """Return a summary of a run in three lines.
 
     Args:
-        source: a folder, or what `cobre.results.read` returned; an unfinished run is read as far as it goes.
+        source: a folder, or what `cobre.results.read` returned; the run may be unfinished.
 
     Returns:
-        How good the policy is; what the system does; how the run went, and what to do next.
+        Lines about the policy, the system, and the run with advice on the next step.
 
     Raises:
-        ResultsError: it is no result, or a table is damaged.
+        ResultsError: it is not a result folder, or a table is damaged.
     """
     facts = Facts(opened(source))
     return policy_line(facts), system_line(facts), run_line(facts)
 
 
 def policy_line(facts: Facts) -> str:
-    """How good the policy is."""
+    """Quality of the policy: simulated mean, lower bound and gap."""
     training, simulation = facts.training, facts.simulation
     if simulation is None:
         if training is None:
-            return "There is no policy yet: no iteration has been finished."
-        least = money(training.lower_bound)
-        return f"No policy can cost less than {least}; what this one costs has not been simulated."
-    costs = f"The policy costs {cost_words(facts)} on average over {count(simulation.scenarios, 'scenario')}"
+            return "There is no policy yet: no iteration has finished."
+        return f"Lower bound {money(training.lower_bound)}; the policy has not been simulated."
+    interval = "" if simulation.half_width is None else "95 % CI, "
+    mean = f"Simulated mean {cost_words(facts)} ({interval}{count(simulation.scenarios, 'scenario')})"
     if training is None:
-        return f"{costs}; the folder has no training to compare that with."
-    return f"{costs}, and none can cost less than {money(training.lower_bound)}: {gap_words(facts)}."
+        return f"{mean}; the folder has no training to compare it with."
+    return f"{mean}; lower bound {money(training.lower_bound)}, {gap_words(facts)}."
 
 
 def cost_words(facts: Facts) -> str:
-    """The simulated mean, with its interval if there is one."""
+    """Simulated mean, with its confidence interval if there is one."""
     known = facts.simulation
     if known is None:
         return "an unknown amount"
@@ -55,38 +56,37 @@ def cost_words(facts: Facts) -> str:
 
 
 def gap_words(facts: Facts) -> str:
-    """How far the simulated mean is from the bound, and what that means."""
+    """Gap between simulated mean and lower bound, with its interpretation."""
     training, simulation = facts.training, facts.simulation
     if training is None or simulation is None:
-        return "there is nothing to compare"
+        return "no gap without training and simulation"
     if simulation.half_width is None:
-        return "one scenario tells little, simulate more"
+        return "gap unknown from one scenario; simulate more"
     bound, gap = training.lower_bound, simulation.mean - training.lower_bound
     if abs(gap) <= simulation.half_width:
-        return "the two agree within the sampling error"
-    share = percent(abs(gap) / abs(bound)) if bound else money(abs(gap))
+        return "within sampling error"
+    relative = relative_gap(bound, simulation.mean)
+    size = money(abs(gap)) if relative is None else percent(abs(relative))
     if gap > 0:
-        return f"a gap of {share}, more than sampling explains"
-    return f"{share} below the bound, as for a policy that is averse to risk or scenarios of another kind"
+        return f"gap {size}, more than sampling error"
+    return f"mean {size} below the bound, as for risk-averse training or out-of-sample scenarios"
 
 
 def system_line(facts: Facts) -> str:
-    """What the system does."""
+    """Operation of the system: generation mix, marginal cost and deficit."""
     if facts.simulation is None:
-        return "What the system does is not known: there is no simulation in this folder."
-    parts = (_supply(facts.supply_mwh), _prices(facts), _deficits(facts))
+        return "No operation to show: there is no simulation in this folder."
+    parts = (_mix(facts.supply_mwh), _prices(facts), _deficits(facts))
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
 
 
-def _supply(energy: dict[str, float]) -> str:
+def _mix(energy: dict[str, float]) -> str:
     total = sum(energy.values())
-    given = {words: value / total for words, value in energy.items() if total > 0 and value > 0}
+    given = {label: value / total for label, value in energy.items() if total > 0 and value > 0}
     if not given:
-        return "nothing is generated"
-    (first, share), *others = sorted(given.items(), key=lambda item: -item[1])
-    rest = "".join(f", {words} {percent(value)}" for words, value in others)
-    verb = "give" if first.endswith("s") else "gives"
-    return f"{first} {verb} {percent(share)} of the energy{rest}"
+        return "no generation"
+    mix = sorted(given.items(), key=lambda item: -item[1])
+    return "generation mix: " + ", ".join(f"{label} {percent(share)}" for label, share in mix)
 
 
 def _prices(facts: Facts) -> str:
@@ -99,9 +99,9 @@ def _prices(facts: Facts) -> str:
         (f"in {facts.stage_name(stage)}", prices.by_stage[stage]),
         (f"at {facts.bus_name(bus)}", prices.by_bus[bus]),
     )
-    dear = [f"{words} ({price:,.0f} $)" for words, price in places if price > DEAR * prices.mean]
-    most = f", most {' and '.join(dear)}" if dear else ""
-    return f"a MWh costs {prices.mean:,.0f} $ on average{most}"
+    high = [f"{place} ({price:,.0f})" for place, price in places if price > EXPENSIVE * prices.mean]
+    highest = f", highest {' and '.join(high)}" if high else ""
+    return f"mean marginal cost {prices.mean:,.0f} $/MWh{highest}"
 
 
 def _deficits(facts: Facts) -> str:
@@ -110,57 +110,54 @@ def _deficits(facts: Facts) -> str:
         return ""
     total = count(simulation.scenarios, "scenario")
     if not deficit.scenarios:
-        return f"none of {total} leaves load unserved"
-    verb = "leaves" if deficit.scenarios == 1 else "leave"
+        return f"no deficit in {total}"
     share = percent(deficit.percent_of_load / 100)
-    return f"{deficit.scenarios:,} of {total} {verb} load unserved, {share} of all load"
+    return f"deficit in {deficit.scenarios:,} of {total}, {share} of the load"
 
 
 def run_line(facts: Facts) -> str:
-    """How the run went, and what to do next."""
+    """Course of the run, and advice on the next step."""
     return f"{_course(facts)} {_next(facts)}".rstrip()
 
 
 def _course(facts: Facts) -> str:
     training = facts.training
     if training is None:
-        return "There is no iteration of training in this folder."
+        return "There is no training in this folder."
     who = "in one process" if facts.workers == 1 else f"on {count(facts.workers, 'worker')}"
-    words = f"{count(training.iterations, 'iteration')} took {duration(training.seconds)} {who}"
+    words = f"{count(training.iterations, 'iteration')} in {duration(training.seconds)} {who}"
     if facts.unfinished != "training" and training.stopped_by:
-        words += f", until {stopped(training.stopped_by)}"
+        words += f", stopped by {stopped(training.stopped_by)}"
     if facts.busy is not None:
-        words += (
-            f"; they computed for {percent(facts.busy)} of it and met or waited for each other in the rest"
-        )
+        words += f"; {percent(facts.busy)} computing, the rest communication and waiting"
     return f"{words}."
 
 
 def _next(facts: Facts) -> str:
     if facts.unfinished:
-        return f"The {facts.unfinished} has not finished; go on with: {facts.next_command}"
+        return f"The {facts.unfinished} has not finished; resume it with: {facts.next_command}"
     if facts.training is None:
         return ""
     if facts.simulation is None:
-        return "Simulate it to see what it costs: set simulation.enabled in config.json and run again."
+        return "To estimate the cost of the policy, set simulation.enabled in config.json and run again."
     return _advice(facts)
 
 
 def _advice(facts: Facts) -> str:
     rise = facts.rise
-    if rise is not None and rise[0] > SETTLED:
+    if rise is not None and rise[0] > STABLE:
         last = count(rise[1], "iteration")
-        return f"The bound still rose by {percent(rise[0])} in the last {last}: more would tighten it."
-    if _wide(facts):
-        return "The gap is wide: more iterations may narrow it."
+        return f"The bound still rose by {percent(rise[0])} in the last {last}; more would tighten it."
+    if _gap_is_large(facts):
+        return "The gap is large; more iterations may reduce it."
     if facts.busy is not None and facts.busy < BUSY:
-        return "Fewer workers would hardly be slower."
-    return "The bound has settled: nothing is left to do." if rise is not None else ""
+        return "Fewer workers would take about as long."
+    return "The bound is stable." if rise is not None else ""
 
 
-def _wide(facts: Facts) -> bool:
+def _gap_is_large(facts: Facts) -> bool:
     training, simulation = facts.training, facts.simulation
     if training is None or simulation is None or simulation.half_width is None:
         return False
     gap = simulation.mean - training.lower_bound
-    return gap > max(simulation.half_width, WIDE * abs(training.lower_bound))
+    return gap > max(simulation.half_width, LARGE * abs(training.lower_bound))

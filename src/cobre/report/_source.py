@@ -1,4 +1,4 @@
-"""Where figures take their numbers from: a folder, or the tables of a training that wrote none."""
+"""Sources of figures, a result folder or the tables of a training, and names of entities and stages."""
 
 from __future__ import annotations
 
@@ -14,44 +14,61 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from cobre.elements import by_entity_code
+from cobre.elements import KINDS, by_entity_code
 from cobre.elements import labels as element_labels
 from cobre.errors import ResultsError
 from cobre.results import Results, read
 
-#: What figures can be drawn from: what was read, a folder, or the tables of a training by their names.
+#: Results that were read, a result folder, or the tables of a training by name.
 Source = Results | str | os.PathLike[str] | Mapping[str, pa.Table]
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: The names of kinds by their codes in ``entities.csv``.
-KINDS = {code: element_labels(kind).NAME for code, kind in by_entity_code().items()}
+#: Names of kinds by their codes in ``entities.csv``.
+NAMES = {code: element_labels(kind).NAME for code, kind in by_entity_code().items()}
+
+
+class Generator(NamedTuple):
+    """Kind of generating plant: its name, its simulation table, and its label in the generation mix."""
+
+    name: str
+    table: str
+    label: str
+
+
+GENERATORS = tuple(
+    Generator(kind.NAME, kind.TABLE, label)
+    for kind in map(element_labels, KINDS)
+    if kind.TABLE
+    for _, column, _, label, _ in kind.POWER_BALANCE
+    if column == "generation_mwh"
+)
 
 
 class Entity(NamedTuple):
-    """A plant, bus, ...: its name, and the bus it is at, -1 for none."""
+    """Name of a plant, bus, ..., and the id of its bus, -1 for none."""
 
     name: str
     bus: int
 
 
 class Period(NamedTuple):
-    """The days of a stage: its first, and the one after its last."""
+    """Calendar period of a stage: its first day, and the day after its last."""
 
     start: date
     end: date
 
     @property
     def label(self) -> str:
-        """In words, as short as its length allows."""
+        """Month of the period, or its first day if it is shorter than a month."""
         days = (self.end - self.start).days
         return f"{self.start:%b %Y}" if days >= 28 else f"{self.start.day} {self.start:%b %Y}"
 
 
 @dataclass(frozen=True, eq=False)
 class _InMemory(Results):
-    """The tables of a training that wrote no folder."""
+    """Tables of a training that wrote no folder."""
 
     tables_by_name: Mapping[str, pa.Table] = field(default_factory=dict)
 
@@ -62,10 +79,10 @@ class _InMemory(Results):
 
 
 def opened(source: Source) -> Results:
-    """Return the results of a source. A run that is under way, or has failed, has figures, too.
+    """Return the results of a source; the run may be unfinished or failed.
 
     Raises:
-        ResultsError: the folder is no result.
+        ResultsError: the folder is not a result folder.
     """
     if isinstance(source, Results):
         return source
@@ -77,7 +94,7 @@ def opened(source: Source) -> Results:
 def remembered(
     function: Callable[Concatenate[Results, P], T],
 ) -> Callable[Concatenate[Results, P], T]:
-    """Make a function of results compute each answer once, for as long as the results are held."""
+    """Cache a function of results for the lifetime of the results."""
     known: WeakKeyDictionary[Results, dict[Any, T]] = WeakKeyDictionary()
 
     @functools.wraps(function)
@@ -93,10 +110,10 @@ def remembered(
 
 @remembered
 def entities(results: Results) -> dict[str, dict[int, Entity]]:
-    """All entities by kind and id; nothing if the folder has no dictionary, as of a simulation alone."""
-    found: dict[str, dict[int, Entity]] = {kind: {} for kind in KINDS.values()}
+    """Entities by kind and id; empty without dictionaries, as for a simulation alone."""
+    found: dict[str, dict[int, Entity]] = {kind: {} for kind in NAMES.values()}
     for row in _dictionary(results, "entities.csv"):
-        kind = KINDS.get(int(row["entity_type_code"]))
+        kind = NAMES.get(int(row["entity_type_code"]))
         if kind:
             found[kind][int(row["entity_id"])] = Entity(row["name"], int(row["bus_id"]))
     return found
@@ -104,7 +121,7 @@ def entities(results: Results) -> dict[str, dict[int, Entity]]:
 
 @remembered
 def calendar(results: Results) -> tuple[Period, ...]:
-    """The days of each stage; nothing if the folder does not tell."""
+    """Calendar periods of the stages; empty if the folder has none."""
     rows = _dictionary(results, "stages.csv")
     return tuple(
         Period(date.fromisoformat(row["start_date"]), date.fromisoformat(row["end_date"])) for row in rows
@@ -112,13 +129,13 @@ def calendar(results: Results) -> tuple[Period, ...]:
 
 
 def label_of(results: Results, stage: int) -> str:
-    """A stage in words: its month if that is known, else its number."""
+    """Name of a stage: its month if known, else its number."""
     periods = calendar(results)
     return periods[stage].label if stage < len(periods) else f"stage {stage}"
 
 
 def labels(results: Results, kind: str, ids: Sequence[int]) -> dict[int | None, str]:
-    """What entities are called, by their ids; no two alike."""
+    """Unique names of entities by id."""
     known = entities(results)[kind]
     names = {id_: known[id_].name if id_ in known else f"{kind.replace('_', ' ')} {id_}" for id_ in ids}
     several = {name for name in names.values() if list(names.values()).count(name) > 1}

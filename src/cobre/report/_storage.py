@@ -1,4 +1,4 @@
-"""Volumes by stage."""
+"""Figure of stored volumes by stage."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cobre.report._source import labels, remembered
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
-#: The edges of the bands, and the middle.
+#: Edges of the bands, and the median.
 QUANTILES = {"min": 0.0, "p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95, "max": 1.0}
 #: The bands, from the widest to the narrowest.
 BANDS = (("min", "max", "min to max"), ("p5", "p95", "5 to 95 %"), ("p25", "p75", "25 to 75 %"))
-#: How lines look.
+#: Styles of the lines.
 LIMIT = {"strokeWidth": 1.2, "strokeDash": [4, 3]}
 LOOKS: dict[str, dict[str, Any]] = {
     "least": LIMIT,
@@ -32,7 +32,7 @@ HYDRO, LOWEST, HIGHEST = 0, 0, 1
 
 
 def options(results: Results) -> Options:
-    """All plants, those with a reservoir first."""
+    """Options: all hydro plants, those with a reservoir first."""
     ids, limits = panel(results, "hydros").ids, bounds(results)
     without = {hydro: hydro in limits and float(np.nanmax(limits[hydro])) == 0 for hydro in ids}
     return {"hydro": labels(results, "hydro", sorted(ids, key=lambda hydro: without[hydro]))}
@@ -40,7 +40,7 @@ def options(results: Results) -> Options:
 
 @remembered
 def volumes(results: Results) -> dict[int, Floats]:
-    """The volume of each reservoir: at the beginning and after each stage, scenario by scenario."""
+    """Volumes by hydro plant: scenarios by the beginning and the end of each stage."""
     hydros = panel(results, "hydros")
     begin, ends = hydros.first_rows[:, :1], hydros.last_rows
 
@@ -53,10 +53,10 @@ def volumes(results: Results) -> dict[int, Floats]:
 
 @remembered
 def bounds(results: Results) -> dict[int, Floats]:
-    """The least and the most volume of each reservoir, stages by two; NaN where there is no limit."""
+    """Minimum and maximum volume of each reservoir, stages by two; NaN where there is no limit."""
     try:
         table = results.table("dictionaries/bounds")
-    except ResultsError:  # a simulation alone has no dictionaries
+    except ResultsError:  # a simulation without training has no dictionaries
         return {}
     names = ("entity_type_code", "bound_type_code", "entity_id", "stage_id", "bound_value")
     kind, bound, entity, stage, value = (table[name].to_numpy() for name in names)
@@ -71,7 +71,7 @@ def bounds(results: Results) -> dict[int, Floats]:
 
 
 def rows(results: Results, hydro: int) -> Columns:
-    """A row for the beginning, and one for the end of each stage."""
+    """One row for the beginning, and one for the end of each stage."""
     found = volumes(results)[hydro]
     stages = found.shape[1] - 1
     limits = bounds(results).get(hydro, np.full((stages, 2), np.nan))[[0, *range(stages)]]
@@ -88,7 +88,7 @@ def rows(results: Results, hydro: int) -> Columns:
 
 
 def chart(results: Results, theme: Theme) -> Any:
-    """Bands around the median, between the limits of the reservoir."""
+    """Quantile bands and median, with the limits of the reservoir."""
     alt = altair()
     x, y = stage_x(results, "to"), quantity_y("volume, hm³")
     fill = alt.Fill(**key([name for *_, name in BANDS], theme.fan, "square"))
@@ -109,20 +109,20 @@ def chart(results: Results, theme: Theme) -> Any:
 
 
 def caption(results: Results, hydro: int) -> str:
-    """Where it begins, and where it ends."""
+    """Initial and final volume."""
     found = volumes(results)[hydro]
     low, high = np.quantile(found[:, -1], (0.05, 0.95))
     name, start, mean = labels(results, "hydro", [hydro])[hydro], found[0, 0], found[:, -1].mean()
     return (
-        f"{name} · from {grouped(start)} to {grouped(mean, 3)} hm³ in the mean, "
-        f"at the end {grouped(low, 3)} to {grouped(high, 3)} in nine of ten scenarios"
+        f"{name} · initial {grouped(start)} hm³ · final mean {grouped(mean, 3)} hm³, "
+        f"90 % of scenarios between {grouped(low, 3)} and {grouped(high, 3)}"
     )
 
 
 FIGURE = Figure(
     "storage",
     "Stored volume",
-    "How full are the reservoirs, and how certain is that?",
+    "How full are the reservoirs, and how much do scenarios differ?",
     rows,
     chart,
     caption,

@@ -1,4 +1,4 @@
-"""What a result folder says, in a few numbers."""
+"""Summary of a result folder: training, simulated costs, deficit, storage and workers."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from cobre.report._source import Source, label_of, labels, opened
 from cobre.report._storage import bounds, volumes
 from cobre.results import Results
 
-#: MWh of a block in a scenario that are no deficit, but what is left of solving to a tolerance.
-TRIFLE_MWH = 1e-3
+#: A deficit of a block below this is a tolerance of the solver.
+TOLERANCE_MWH = 1e-3
 
 
 @dataclass(frozen=True)
 class TrainingSummary:
-    """How a training went.
+    """Summary of a training.
 
     Attributes:
-        iterations: how many were made.
-        stopped_by: the rule that ended it; empty if none did.
-        lower_bound: the last one.
-        upper_bound: the mean cost of the last iteration's trajectories: an estimate, and a rough one.
-        gap_percent: between the two; None where it means nothing.
-        seconds: what the iterations took.
-        cuts: how many were made.
-        cuts_active: how many of them are in use.
-        lp_solves: linear programmes that both passes consist of.
+        iterations: number of iterations.
+        stopped_by: stopping rule that ended it; empty if none did.
+        lower_bound: lower bound after the last iteration.
+        upper_bound: mean cost of the last iteration's trajectories, a rough estimate.
+        gap_percent: gap between the two; None where it is undefined.
+        seconds: total time of the iterations.
+        cuts: cuts generated.
+        cuts_active: cuts that are active.
+        lp_solves: linear programmes solved in forward and backward passes.
     """
 
     iterations: int
@@ -50,7 +50,10 @@ class TrainingSummary:
 
 @dataclass(frozen=True)
 class WorkerLoad:
-    """What one rank did in a training: its time, of that with others, of that waiting, and what it solved."""
+    """Load of one rank in a training: times, linear programmes and trajectories.
+
+    ``seconds`` includes ``communication_seconds``, which include ``waiting_seconds``.
+    """
 
     rank: int
     seconds: float
@@ -62,19 +65,19 @@ class WorkerLoad:
 
 @dataclass(frozen=True)
 class SimulationSummary:
-    """What following the policy cost: the discounted costs of whole scenarios, and their components' means.
+    """Summary of a simulation: present values of the costs of whole scenarios, and means of their components.
 
     Attributes:
-        scenarios: how many there are.
-        mean: of their costs.
-        half_width: of the interval that has it with 95 % confidence; None for one scenario.
-        standard_deviation: of their costs.
-        least: of their costs.
-        median: likewise.
-        p90: what one in ten costs more than.
-        most: of their costs.
-        gap_percent: by how much the mean is above the lower bound; None where it means nothing.
-        components: the mean of each component that is not 0, the largest first.
+        scenarios: number of scenarios.
+        mean: mean cost.
+        half_width: half-width of the mean's 95 % confidence interval; None for one scenario.
+        standard_deviation: standard deviation of the costs.
+        least: minimum cost.
+        median: median cost.
+        p90: 90 % quantile of the costs.
+        most: maximum cost.
+        gap_percent: gap between lower bound and mean; None where it is undefined.
+        components: mean of each component that is not 0, the largest first.
     """
 
     scenarios: int
@@ -91,14 +94,14 @@ class SimulationSummary:
 
 @dataclass(frozen=True)
 class DeficitSummary:
-    """Load that goes unserved.
+    """Summary of the deficit, load that is not served.
 
     Attributes:
-        scenarios: how many have any.
-        mean_mwh: the mean over all scenarios.
-        percent_of_load: likewise.
-        worst_stage: the stage with the most of it, in words; None if there is none.
-        by_bus_mwh: the mean at each bus that has any, by name, the largest first.
+        scenarios: number of scenarios with a deficit.
+        mean_mwh: mean energy over all scenarios.
+        percent_of_load: mean energy in percent of the load.
+        worst_stage: name of the stage with the largest deficit; None without deficit.
+        by_bus_mwh: mean energy by name of the bus, the largest first.
     """
 
     scenarios: int
@@ -110,9 +113,9 @@ class DeficitSummary:
 
 @dataclass(frozen=True)
 class StorageSummary:
-    """The volume of a reservoir at the beginning and over the scenarios at the end, in hm³.
+    """Initial volume of a reservoir, and its final volume over the scenarios, in hm³.
 
-    ``most_hm3`` is what it can hold then; None if that is not known.
+    ``most_hm3`` is the maximum volume at the end; None if unknown.
     """
 
     id: int
@@ -126,21 +129,21 @@ class StorageSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A result folder in a few numbers. What it does not have is None, or empty.
+    """Summary of a result folder; parts that it lacks are None or empty.
 
     Attributes:
-        folder: where it is.
+        folder: path of the folder.
         status: ``"complete"``, ``"converged"``, ``"running"``, ``"failed"`` or ``"partial"``.
-        error: what happened, of a run that failed.
-        case: the case folder, as the run knew it.
-        run: when, by whom and with which versions.
-        dimensions: how many stages, plants, ... the problem has.
-        distribution: who computed.
-        training: how it went.
-        simulation: what it cost.
-        deficit: load that goes unserved.
-        storage: reservoirs at the end, the largest first.
-        workers: what each rank did, if there were several.
+        error: message of a run that failed.
+        case: case folder, as given to the run.
+        run: start time, host, user and versions.
+        dimensions: numbers of stages, plants, ....
+        distribution: backend, ranks and threads.
+        training: summary of the training.
+        simulation: summary of the simulation.
+        deficit: summary of the deficit.
+        storage: summaries of the reservoirs, the largest first.
+        workers: load of each rank, if there were several.
     """
 
     folder: str
@@ -157,18 +160,18 @@ class Summary:
     workers: tuple[WorkerLoad, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Return the content as JSON-compatible types."""
         return asdict(self)
 
 
 def summary(source: Source) -> Summary:
-    """Say in a few numbers what a result folder has. A run that is under way, or has failed, has some, too.
+    """Return the summary of a result folder; the run may be unfinished or failed.
 
     Args:
         source: a folder, or what `cobre.results.read` returned.
 
     Raises:
-        ResultsError: it is no result, or a file is damaged.
+        ResultsError: it is not a result folder, or a file is damaged.
     """
     results = opened(source)
     manifests = [manifest for manifest in (results.manifest, results.simulation_manifest) if manifest]
@@ -194,7 +197,7 @@ def summary(source: Source) -> Summary:
 
 
 def _status(found: list[str]) -> str:
-    """The worst of what manifests say."""
+    """Worst status of the manifests."""
     for status in ("failed", "running", "partial", "converged"):
         if status in found:
             return status
@@ -268,7 +271,7 @@ def _simulation(results: Results, training: TrainingSummary | None) -> Simulatio
 
 
 def component_means(results: Results) -> dict[str, float]:
-    """The mean over the scenarios of each component of the costs, discounted to the beginning."""
+    """Mean present value of each cost component over the scenarios."""
     costs = panel(results, "costs")
 
     def add(discount: Floats, *columns: Floats) -> Floats:
@@ -281,16 +284,16 @@ def component_means(results: Results) -> dict[str, float]:
 
 
 def _largest_first(values: dict[str, float]) -> dict[str, float]:
-    """Without what is but an error of rounding."""
-    trifle = 1e-12 * sum(map(abs, values.values()))
+    """Values sorted by size, without rounding errors."""
+    tolerance = 1e-12 * sum(map(abs, values.values()))
     order = sorted(values, key=lambda name: -abs(values[name]))
-    return {name: values[name] for name in order if abs(values[name]) > trifle}
+    return {name: values[name] for name in order if abs(values[name]) > tolerance}
 
 
 def _deficit(results: Results) -> DeficitSummary:
     buses = panel(results, "buses")
     deficit, load = buses.means("deficit_mwh", "load_mwh")
-    short = buses.gather(("deficit_mwh",), lambda values: (values > TRIFLE_MWH).any(axis=1)).sum()
+    short = buses.gather(("deficit_mwh",), lambda values: (values > TOLERANCE_MWH).any(axis=1)).sum()
     by_stage = np.bincount(buses.stage, deficit)
     names = labels(results, "bus", buses.ids)
     by_bus = {name: float(deficit[buses.entity == bus].sum()) for bus, name in names.items()}

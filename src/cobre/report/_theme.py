@@ -1,7 +1,7 @@
-"""One look for all figures, on white, on black, and on what may be either.
+"""Colours and fonts of all figures, for light, dark and unknown backgrounds.
 
-Colours are those of Okabe and Ito (2008), which people with any kind of colour vision can tell apart, made
-lighter on black.
+The colours are those of Okabe and Ito (2008), distinguishable with any kind of colour vision; on dark
+backgrounds they are lighter.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ FONT = "Inter, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of figures.
+    """Colours of figures.
 
     Attributes:
         name: ``"light"``, ``"dark"`` or ``"either"``.
-        paper: behind everything.
-        ink: lines and words that matter most.
-        quiet: axes and remarks.
-        grid: lines behind the marks.
-        series: what is told apart by colour, in this order.
-        fan: bands of a distribution, from the widest to the narrowest.
+        paper: background.
+        ink: main lines and text.
+        quiet: axes and notes.
+        grid: grid lines.
+        series: colours of series, in order.
+        fan: quantile bands, from the widest to the narrowest.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Theme:
 
     @property
     def config(self) -> dict[str, Any]:
-        """As Vega-Lite has it."""
+        """Vega-Lite configuration."""
         axis = {
             "labelColor": self.quiet,
             "titleColor": self.quiet,
@@ -106,7 +106,7 @@ DARK = Theme(
     series=("#4aa3df", "#f0803c", "#2fc79a", "#f2b632", "#e39cc4", "#8ed0f5", "#b39ddb", "#a3a3a3"),
     fan=("#17324a", "#1f5480", "#3581bd"),
 )
-#: For what is shown in a notebook, whose paper nobody here knows.
+#: For notebooks, whose background is unknown.
 EITHER = Theme(
     "either",
     paper="transparent",
@@ -123,7 +123,7 @@ def theme_called(name: str) -> Theme:
     """Return a theme.
 
     Raises:
-        InvalidChoice: there is none of that name.
+        InvalidChoice: no theme has that name.
     """
     if name not in THEMES:
         raise InvalidChoice("theme", name, list(THEMES))
@@ -131,7 +131,7 @@ def theme_called(name: str) -> Theme:
 
 
 def altair() -> ModuleType:
-    """Return Altair, which draws.
+    """Return the module of Altair, which makes charts.
 
     Raises:
         MissingExtra: it is not installed.
@@ -140,7 +140,7 @@ def altair() -> ModuleType:
 
 
 def vl_convert() -> ModuleType:
-    """Return vl-convert, which makes pictures without a browser.
+    """Return the module of vl-convert, which renders pictures without a browser.
 
     Raises:
         MissingExtra: it is not installed.
@@ -149,7 +149,7 @@ def vl_convert() -> ModuleType:
 
 
 def needed(name: str) -> ModuleType:
-    """Return a package of the extra.
+    """Return a module of the extra ``report``.
 
     Raises:
         MissingExtra: it is not installed.

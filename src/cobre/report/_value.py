@@ -1,4 +1,4 @@
-"""What water is worth: the value function along the volume of one reservoir."""
+"""Figure of the future cost function and water value along the volume of one reservoir."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from cobre.results import Results
 from cobre.sddp import Policy
 
 FUTURE, CUTS, MEAN = "future cost", "cuts", "mean"
-#: At how many volumes the value is computed, and how many cuts are drawn at most.
+#: Number of volumes at which the future cost is computed, and of cuts drawn at most.
 POINTS, LINES = 101, 24
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
-    """The value after a stage along one volume, all other states being what they are in the mean.
+class FutureCostSlice:
+    """Future cost after a stage along one volume, with all other states at their simulated means.
 
     Attributes:
-        volume: where it is computed.
-        value: what the following stages cost.
-        slope: what one more hm³ changes of it.
-        mean: the mean volume of the simulation.
-        at_mean: the value there.
-        slope_at_mean: likewise.
+        volume: volumes at which it is computed.
+        value: future cost.
+        slope: its derivative, the negative of the water value.
+        mean: simulated mean volume.
+        at_mean: future cost at the mean volume.
+        slope_at_mean: its derivative there.
     """
 
     volume: Floats
@@ -60,7 +60,7 @@ def policy_of(results: Results) -> Policy:
 
 @remembered
 def mean_states(results: Results) -> dict[str, Floats]:
-    """What stages leave behind in the mean of the simulation, by the names of states: volumes and inflows."""
+    """Simulated means of the states after each stage, volumes and past inflows, by state name."""
     found = {f"storage:{hydro}": values[:, 1:].mean(axis=0) for hydro, values in volumes(results).items()}
     hydros = panel(results, "hydros")
     latest = hydros.means("incremental_inflow_m3s")[0][hydros.first_rows]
@@ -69,13 +69,13 @@ def mean_states(results: Results) -> dict[str, Floats]:
         lags = panel(results, "inflow_lags")
         means = lags.means("inflow_m3s")[0]
         for hydro, lag in {*zip(lags.entity.tolist(), lags.block.tolist(), strict=True)}:
-            own = (lags.entity == hydro) & (lags.block == lag)  # what a stage knows is older by one after it
+            own = (lags.entity == hydro) & (lags.block == lag)  # after the stage, each lag is one stage older
             found[f"inflow:{hydro}:{lag + 1}"] = means[own][np.argsort(lags.stage[own])]
     return found
 
 
 def options(results: Results) -> Options:
-    """The plants with a reservoir, and the stages after which costs are known to follow."""
+    """Options: plants with a reservoir, and stages with cuts."""
     require_simulation(results)
     policy = policy_of(results)
     with_cuts = [stage for stage, node in enumerate(policy.nodes) if policy.cuts(node).active.any()]
@@ -91,19 +91,19 @@ def options(results: Results) -> Options:
 
 
 @remembered
-def sliced(results: Results, hydro: int, stage: int) -> Slice:
-    """Cut the value function after a stage along the volume of a reservoir."""
+def sliced(results: Results, hydro: int, stage: int) -> FutureCostSlice:
+    """Return the future cost after a stage along the volume of a reservoir."""
     states = {name: float(values[stage]) for name, values in mean_states(results).items()}
     name, mean = f"storage:{hydro}", states[f"storage:{hydro}"]
     volume = np.linspace(*_range(results, hydro, stage), POINTS)
     value, slope = along(policy_of(results), stage, states, name, np.append(volume, mean))
-    return Slice(volume, value[:-1], slope[:-1], mean, float(value[-1]), float(slope[-1]))
+    return FutureCostSlice(volume, value[:-1], slope[:-1], mean, float(value[-1]), float(slope[-1]))
 
 
 def along(
     policy: Policy, stage: int, states: dict[str, float], name: str, points: Floats
 ) -> tuple[Floats, Floats]:
-    """The value and its slope at points that differ in one state, as `Policy.value` has them."""
+    """Future cost and its derivative at points that differ in one state, as `Policy.value` gives them."""
     node = policy.nodes[stage]
     record, place = policy.records[node], policy.states.index(name)
     cuts, families = record.cuts[record.active], record.families[record.active]
@@ -128,7 +128,7 @@ def along(
 
 
 def _range(results: Results, hydro: int, stage: int = 0) -> tuple[float, float]:
-    """The volumes between which a reservoir is kept; where it has no limit, those that were simulated."""
+    """Limits of a reservoir's volume, or the simulated range where it has none."""
     simulated = volumes(results)[hydro][:, stage + 1]
     limits = bounds(results).get(hydro, np.full((stage + 1, 2), np.nan))[stage]
     low, high = np.where(np.isnan(limits), (simulated.min(), simulated.max()), limits)
@@ -136,7 +136,7 @@ def _range(results: Results, hydro: int, stage: int = 0) -> tuple[float, float]:
 
 
 def rows(results: Results, hydro: int, stage: int) -> Columns:
-    """A row for each point of the value, for both ends of each cut, and for the mean of the simulation."""
+    """One row per point of the future cost, per end of a cut, and for the simulated mean."""
     found = sliced(results, hydro, stage)
     ends = [(line, *end) for line, both in enumerate(_cuts(found), 1) for end in both]
     line, volume, value = (list(column) for column in zip(*ends, strict=True))
@@ -149,8 +149,8 @@ def rows(results: Results, hydro: int, stage: int) -> Columns:
     }
 
 
-def _cuts(found: Slice) -> list[tuple[tuple[float, float], ...]]:
-    """Both ends of the cuts that the value consists of, as far as they are near it; some of many."""
+def _cuts(found: FutureCostSlice) -> list[tuple[tuple[float, float], ...]]:
+    """End points of the active cuts, clipped near the future cost; at most ``LINES`` of them."""
     first = np.sort(np.unique(found.slope, return_index=True)[1])
     some = first[np.unique(np.linspace(0, len(first) - 1, LINES).astype(int))]
     floor = found.value.min() - 0.12 * np.ptp(found.value)
@@ -166,17 +166,17 @@ def _cuts(found: Slice) -> list[tuple[tuple[float, float], ...]]:
 
 
 def chart(results: Results, theme: Theme) -> Any:
-    """The highest of the cuts, with the cuts that are somewhere the highest."""
+    """Future cost function, with the cuts that form it."""
     alt = altair()
     x = alt.X("volume:Q", title="volume after the stage, hm³", axis=alt.Axis(labelExpr=GROUPED))
     x.scale = alt.Scale(zero=False, nice=False)
     y = of(money_y("future cost, $"), "value")
     y.scale = alt.Scale(zero=False, nice=True)
     stroke = alt.Stroke(**key([FUTURE, CUTS], [theme.series[0], theme.quiet]))
-    told = [
+    tooltip = [
         alt.Tooltip("volume:Q", title="volume, hm³", format=NUMBER),
         alt.Tooltip("value:Q", title="future cost, $", format=NUMBER),
-        alt.Tooltip("worth:Q", title="one more hm³ saves, $", format=NUMBER),
+        alt.Tooltip("worth:Q", title="water value, $/hm³", format=NUMBER),
     ]
     thin, thick = alt.Chart().mark_line(strokeWidth=0.7, opacity=0.7), alt.Chart().mark_line(strokeWidth=2.8)
     dot = alt.Chart().mark_point(filled=True, size=70, color=theme.series[1], opacity=1)
@@ -185,25 +185,25 @@ def chart(results: Results, theme: Theme) -> Any:
     return alt.layer(
         named(thin.encode(x, y, stroke=stroke, detail="line:N"), CUTS).transform_filter(only[CUTS]),
         named(thick.encode(x, y, stroke=stroke), FUTURE).transform_filter(only[FUTURE]),
-        near.encode(x, y, tooltip=told).transform_filter(only[FUTURE]),
-        dot.encode(x, y, tooltip=told).transform_filter(only[MEAN]),
+        near.encode(x, y, tooltip=tooltip).transform_filter(only[FUTURE]),
+        dot.encode(x, y, tooltip=tooltip).transform_filter(only[MEAN]),
     )
 
 
 def caption(results: Results, hydro: int, stage: int) -> str:
-    """What water is worth where the simulation is in the mean."""
+    """Water value at the simulated mean volume."""
     found = sliced(results, hydro, stage)
     name = labels(results, "hydro", [hydro])[hydro]
     return (
-        f"{name} after {label_of(results, stage)}, all else as in the mean · at {grouped(found.mean)} hm³, "
-        f"the mean (dot), one more hm³ saves {money(-found.slope_at_mean)}"
+        f"{name} after {label_of(results, stage)}, other states at their means · water value "
+        f"{money(-found.slope_at_mean)} per hm³ at the mean volume, {grouped(found.mean)} hm³ (dot)"
     )
 
 
 FIGURE = Figure(
     "value",
-    "Value of water",
-    "What is one more hm³ in the reservoir worth?",
+    "Water value",
+    "What is an additional hm³ in the reservoir worth?",
     rows,
     chart,
     caption,

@@ -172,7 +172,7 @@
     rest(text) {
       const more = this.found.length - MOST_OPTIONS;
       if (more > 0) return [element("li", `and ${more} more: type to narrow`, "none")];
-      return this.found.length ? [] : [element("li", `No ${this.what} is called “${text}”`, "none")];
+      return this.found.length ? [] : [element("li", `No ${this.what} matches “${text}”`, "none")];
     }
 
     activate(place) {
