@@ -179,7 +179,7 @@ def _without_direct_connections(comm):
         def unreachable(self, membership):
             membership.direct_problem = "there is no way"
 
-        tcp_assembly._Visitor._connect_directly = unreachable
+        tcp_assembly._Joiner._connect_directly = unreachable
     return {"COBRE_TCP_TOPOLOGY": "direct", "COBRE_TCP_TIMEOUT_SECS": "1"}
 
 

@@ -188,12 +188,12 @@ def test_an_unknown_name_in_the_environment_is_refused(monkeypatch, name):
         create_communicator()
     assert (raised.value.requested, raised.value.source) == (name, "COBRE_COMM_BACKEND")
     assert str(raised.value) == (
-        f"COBRE_COMM_BACKEND={name!r} names no backend; choose one of auto, local, shm, tcp, mpi"
+        f"COBRE_COMM_BACKEND={name!r} is not a backend; choose one of auto, local, shm, tcp, mpi"
     )
 
 
 def test_an_unknown_name_in_code_is_refused():
-    with pytest.raises(InvalidBackend, match="backend='sockets' names no backend"):
+    with pytest.raises(InvalidBackend, match="backend='sockets' is not a backend"):
         create_communicator("sockets")
     with pytest.raises(TypeError, match="a backend's name or configuration, not int"):
         create_communicator(4)

@@ -134,7 +134,7 @@ def test_nobody_can_connect_once_the_group_is_complete(topology):
         ("one says star", "direct connections"),
         ("no direct connections", "could not connect with each other|did not come to rank 1|is no way"),
         # Rank 1 may come when the others have given up already.
-        ("another size", "says that the group has 4 ranks, rank 0 says 3|cannot reach"),
+        ("another size", "expects 4 ranks, rank 0 expects 3|cannot reach"),
     ],
     ids=lambda text: text.replace(" ", "_").replace(",", ""),
 )

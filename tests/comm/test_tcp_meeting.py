@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import InitializationFailed, MissingConfiguration, TcpConfig, create_communicator
-from cobre.comm.assembly.door import Door
+from cobre.comm.assembly.admission import AdmissionListener
 from cobre.comm.assembly.handshake import CONTROL, DATA, Hello, introduce
 from cobre.comm.tcp import BACKEND
 from tests.comm.workers import first_to_speak
@@ -115,7 +115,9 @@ def test_a_port_in_use_is_named():
 
 def test_a_bind_address_must_be_ours():
     """192.0.2.0/24 is for documentation: no machine has it."""
-    with pytest.raises(InitializationFailed, match="COBRE_TCP_BIND_ADDR='192.0.2.1' is no address of this"):
+    with pytest.raises(
+        InitializationFailed, match="COBRE_TCP_BIND_ADDR='192.0.2.1' is not an address of this"
+    ):
         create_communicator(TcpConfig(0, 2, bind_addr="192.0.2.1", secret="whisper"))
 
 
@@ -148,8 +150,8 @@ def test_a_size_that_differs_is_refused_on_both_sides(start):
         ranks = [start(variables[0]), start(variables[1], COBRE_TCP_SIZE="3")]
         for rank in ranks:
             assert words(rank) == failed(
-                f"rank 1 (pid {ranks[1].pid}) says that the group has 3 ranks, rank 0 says 2; "
-                "set COBRE_TCP_SIZE alike everywhere"
+                f"rank 1 (pid {ranks[1].pid}) expects 3 ranks, rank 0 expects 2; "
+                "set the same COBRE_TCP_SIZE everywhere"
             )
 
 
@@ -159,7 +161,7 @@ def test_two_processes_of_one_rank_are_named_to_all(start):
         pids = {str(rank.pid) for rank in ranks[1:]}
         for rank in ranks:
             told = words(rank)
-            found = re.search(r"two processes say that they are rank 1: pid (\d+) and pid (\d+); give", told)
+            found = re.search(r"two processes have rank 1: pid (\d+) and pid (\d+); give", told)
             assert found, told
             assert set(found.groups()) == pids
 
@@ -185,7 +187,7 @@ def test_a_wrong_secret_is_said_on_both_sides_and_shown_on_none(start):
         told = words(stranger)
         assert told == failed(f"{where}: it does not accept this rank's secret; give all ranks the same one")
         told += words(rank_0)
-        assert failed("ranks that did not come within 1.5 s: 1; 1 connection came without proof") in told
+        assert failed("ranks that did not come within 1.5 s: 1; 1 connection did not prove") in told
         assert "the-right-one" not in told
         assert "the-wrong-one" not in told
     with group(2, COBRE_TCP_SECRET="the-right-one") as variables:
@@ -295,16 +297,16 @@ def test_whoever_replaces_a_rank_at_once_is_not_taken_for_its_twin(start, channe
 
 def test_a_data_connection_may_be_let_in_before_its_control_connection(monkeypatch):
     """Each is judged in a thread of its own, and the later one may be faster."""
-    next_guest, held, seen = Door.next_guest, [], []
+    next_peer, held, seen = AdmissionListener.next_peer, [], []
 
-    def data_first(door, timeout_s):
-        guest = next_guest(door, timeout_s)
-        if guest is None:
+    def data_first(listening, timeout_s):
+        peer = next_peer(listening, timeout_s)
+        if peer is None:
             return held.pop() if held and seen else None
-        (held if guest.hello.channel == CONTROL else seen).append(guest)
-        return guest if guest.hello.channel == DATA else None
+        (held if peer.hello.channel == CONTROL else seen).append(peer)
+        return peer if peer.hello.channel == DATA else None
 
-    monkeypatch.setattr(Door, "next_guest", data_first)
+    monkeypatch.setattr(AdmissionListener, "next_peer", data_first)
     with group(2) as variables, ThreadPoolExecutor(2) as threads:
         ranks = list(threads.map(lambda own: create_communicator(TcpConfig.from_env(own)), variables))
         assert [comm.rank for comm in ranks] == [0, 1]

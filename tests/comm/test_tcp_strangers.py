@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 
 from cobre.comm import InitializationFailed
-from cobre.comm.assembly import door as door_module
+from cobre.comm.assembly import admission
+from cobre.comm.assembly.admission import AdmissionListener
 from tests.comm import tcp_format, tcp_peer
 from tests.comm.tcp_format import CONTROL, DATA, REFUSED, WRONG_PROOF, Frame, Hello
 from tests.comm.tcp_peer import Channel, Refused
@@ -108,7 +109,7 @@ def test_a_wrong_proof_is_a_strangers(port, start):
     real.result()
 
 
-def test_a_handshake_that_was_overheard_opens_no_door(port, start):
+def test_a_handshake_that_was_overheard_admits_nobody(port, start):
     """The same hello and the same proof again: the challenge is another one."""
     real = start(0, 2)
     hello = a_hello()
@@ -135,8 +136,8 @@ def finish(peer):
     peer.hear_goodbye()
 
 
-def test_strangers_at_the_door_of_a_worker_count_for_nothing(port, start):
-    """Where ranks connect with each other, each has a door of its own."""
+def test_strangers_at_the_listener_of_a_worker_count_for_nothing(port, start):
+    """Where ranks connect with each other, each has a listener of its own."""
     real = [start(rank, 3, topology="direct") for rank in (0, 1)]
 
     def crowd(address):
@@ -243,14 +244,14 @@ def test_a_begin_that_is_none_begins_nothing(listener, start, case):
     real = start(1, 2, port=listener.getsockname()[1])
     begin = Frame(tcp_format.BEGIN, payload=payload).pack()
     with tcp_peer.coordinate(listener, SECRET, PID, lambda right: begin):
-        assert "no beginning of this group" in real.failure(InitializationFailed)
+        assert "malformed start message" in real.failure(InitializationFailed)
 
 
 @pytest.mark.parametrize("begin", [b"cbrg" + bytes(52), tcp_format.header(Frame(tcp_format.BEGIN), 2**62)])
 def test_a_frame_that_is_no_begin_begins_nothing(listener, start, begin):
     real = start(1, 2, port=listener.getsockname()[1])
     with tcp_peer.coordinate(listener, SECRET, PID, lambda right: begin):
-        assert "no beginning of this group" in real.failure(InitializationFailed)
+        assert "malformed start message" in real.failure(InitializationFailed)
 
 
 def test_an_abort_instead_of_a_begin_is_passed_on(listener, start):
@@ -262,7 +263,7 @@ def test_an_abort_instead_of_a_begin_is_passed_on(listener, start):
 
 def test_who_has_proved_itself_gives_way_to_nobody(listener, monkeypatch):
     """A crowd may come between its proof and the verdict. Shut out, it would be a second rank 1 later."""
-    monkeypatch.setattr(door_module, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(admission, "MOST_AT_ONCE", 1)
     proved, crowded = threading.Event(), threading.Event()
 
     def objection(hello):
@@ -271,7 +272,7 @@ def test_who_has_proved_itself_gives_way_to_nobody(listener, monkeypatch):
 
     port, hello = listener.getsockname()[1], a_hello().pack()
     with (
-        contextlib.closing(door_module.Door(listener, SECRET.encode(), objection, None)) as door,
+        contextlib.closing(AdmissionListener(listener, SECRET.encode(), objection, None)) as listening,
         contextlib.closing(Channel(reach(port))) as rank1,
     ):
         rank1.write(hello)
@@ -280,9 +281,9 @@ def test_who_has_proved_itself_gives_way_to_nobody(listener, monkeypatch):
         assert proved.wait(tcp_peer.DEADLINE_S)
         with contextlib.closing(Channel(reach(port))) as stranger:
             stranger.write(a_hello().pack())
-            stranger.read(tcp_format.CHALLENGE.size)  # it is being listened to: somebody else has given way
+            stranger.read(tcp_format.CHALLENGE.size)  # it is being listened to: another one was dropped
         crowded.set()
         assert rank1.read(40) == tcp_format.verdict(SECRET, hello, question)
-        guest = door.next_guest(tcp_peer.DEADLINE_S)
-        assert guest.hello.pack() == hello
-        guest.connection.close()
+        peer = listening.next_peer(tcp_peer.DEADLINE_S)
+        assert peer.hello.pack() == hello
+        peer.connection.close()

@@ -1,4 +1,4 @@
-"""Collectives between processes: four operations, any backend, the same bits.
+"""Collective communication between processes: four operations, any backend, the same bits.
 
 ```python
 with cobre.comm.create_communicator() as comm:
@@ -7,7 +7,7 @@ with cobre.comm.create_communicator() as comm:
 ```
 
 Usable without the rest of cobre. The contract is in the docstrings of `Communicator`,
-`SharedMemoryProvider` and `SharedRegion`; `cobre.comm.testing` checks whether a backend keeps it.
+`SharedMemoryProvider` and `SharedRegion`; `cobre.comm.testing` has the conformance checks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cobre.comm.config import LocalConfig, MpiConfig, ShmConfig, TcpConfig
 from cobre.comm.contract import BackendCommunicator, Communicator, SharedMemoryProvider
 from cobre.comm.regions.gather import GatherRegion
 from cobre.comm.regions.shared import HeapRegion, SharedRegion
-from cobre.comm.registry import Backend, BackendStatus, Config, LaunchedRank, available_backends
+from cobre.comm.registry import Backend, BackendConfig, BackendStatus, LaunchedRank, available_backends
 from cobre.comm.selection import Choice, choose, create_communicator, launched_rank
 from cobre.comm.topology import MpiInfo, SlurmInfo, Topology, gather_topology
 from cobre.errors import (
@@ -44,6 +44,7 @@ __all__ = [
     "AllocationFailed",
     "Backend",
     "BackendCommunicator",
+    "BackendConfig",
     "BackendError",
     "BackendNotAvailable",
     "BackendStatus",
@@ -51,7 +52,6 @@ __all__ = [
     "CollectiveFailed",
     "CommError",
     "Communicator",
-    "Config",
     "GatherRegion",
     "HeapRegion",
     "InitializationFailed",
@@ -82,7 +82,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import the launcher when it is asked for: every rank imports this module, and few start others."""
+    """Import the launcher on demand: every rank imports this module, and few start others."""
     if name == "run_ranks":
         from cobre.comm.launch import run_ranks  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What communicators, regions and listeners have in common: they hold something until they are closed."""
+"""Base class of communicators, regions and listeners, which hold resources until they are closed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Self
 
 
 class Closing(ABC):
-    """A context manager that closes itself."""
+    """Context manager that is closed at the end of its block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release what it holds. A second call does nothing."""
+        """Release all resources. A second call does nothing."""
 
     def __enter__(self) -> Self:
         return self

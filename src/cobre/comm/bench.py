@@ -1,4 +1,4 @@
-"""How long the four collectives take here, on this machine or cluster.
+"""Benchmark of the four collectives on this machine or cluster.
 
 ```python
 with create_communicator() as comm:
@@ -7,12 +7,11 @@ with create_communicator() as comm:
             print(measured.operation, measured.bytes, measured.median_s)
 ```
 
-Ranks meet before every batch of calls, and that is not timed. A batch counts with the time of the slowest
-rank: that is how long a program waits. Small payloads run back to back, in batches of about a millisecond.
+Ranks synchronise before every batch of calls, which is not timed. The slowest rank determines the time of a
+batch. Small payloads run back to back, in batches of about a millisecond.
 
-What a number does not mean: how long a call takes in a program that computes between calls, whose ranks
-arrive at different times, and whose arrays are not in the caches. With more ranks than processors it measures
-the system's scheduler above all.
+The numbers are not the times of a program that computes between calls, whose ranks arrive at different times
+and whose arrays are not in the caches. With more ranks than processors they mainly measure the scheduler.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ import numpy as np
 from cobre._native import ReduceOp
 from cobre.comm.contract import Communicator
 
-#: In bytes: of an array for ``allreduce`` and ``broadcast``, of the parts of all ranks for ``allgatherv``.
+#: Payloads in bytes: one array for ``allreduce`` and ``broadcast``, all parts together for ``allgatherv``.
 SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 16 << 20)
 
-#: With a payload, beside ``barrier``.
+#: Operations with a payload; ``barrier`` has none.
 OPERATIONS = ("allreduce", "allgatherv", "broadcast")
 
 BACK_TO_BACK = 64 << 10  # payloads up to here are timed in batches
@@ -40,14 +39,14 @@ FEWEST, MOST = 5, 200
 
 @dataclass(frozen=True)
 class Measurement:
-    """One collective at one size.
+    """Times of one collective at one size.
 
     Attributes:
-        operation: which.
-        bytes: of the payload; 0 for a barrier.
-        best_s: the time of a call in the best batch.
-        median_s: likewise, in half of the batches.
-        calls: how many were timed.
+        operation: name of the collective.
+        bytes: size of the payload; 0 for a barrier.
+        best_s: time per call in the fastest batch.
+        median_s: time per call in the median batch.
+        calls: number of timed calls.
     """
 
     operation: str
@@ -58,22 +57,22 @@ class Measurement:
 
     @property
     def bytes_per_s(self) -> float:
-        """The payload by the median time; 0 for a barrier."""
+        """Payload divided by the median time; 0 for a barrier."""
         return self.bytes / self.median_s
 
 
 def count(sizes: Sequence[int] = SIZES) -> int:
-    """How many measurements `bench` makes."""
+    """Number of measurements of `bench`."""
     return 1 + len(OPERATIONS) * len(sizes)
 
 
 def bench(comm: Communicator, sizes: Sequence[int] = SIZES, budget_s: float = 0.1) -> Iterator[Measurement]:
-    """Measure all collectives at some sizes. All ranks call it, and see the same results.
+    """Measure all collectives at some sizes. All ranks call it and get the same results.
 
     Args:
-        comm: between the ranks.
-        sizes: in bytes, multiples of 8.
-        budget_s: for each measurement, more or less: there are five batches at least.
+        comm: communicator to measure.
+        sizes: payloads in bytes, multiples of 8.
+        budget_s: approximate time per measurement, which has at least five batches.
     """
     yield _measure(comm, "barrier", 0, comm.barrier, budget_s)
     for operation in OPERATIONS:

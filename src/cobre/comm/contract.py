@@ -1,4 +1,4 @@
-"""What every backend promises: the collectives and the shared regions.
+"""The contract of all backends: collectives and shared regions.
 
 The public methods are the same for all backends. They check the arguments, keep two threads apart
 and remember a failure; then they call the backend's own hook, whose name begins with an underscore.
@@ -68,7 +68,7 @@ class Communicator(Closing):
     A communicator is a context manager that closes itself.
     """
 
-    #: Which ranks run where, gathered once at the start.
+    #: Ranks by host, gathered once at the start.
     topology: Topology
 
     def __init__(self, rank: int, size: int) -> None:
@@ -308,11 +308,11 @@ class SharedMemoryProvider(ABC):
     @property
     @abstractmethod
     def is_leader(self) -> bool:
-        """Whether this rank, as rank 0 of `split_local`, populates regions for its machine. Constant."""
+        """True on rank 0 of `split_local`, which populates regions for its machine. Constant."""
 
 
 class BackendCommunicator(Communicator, SharedMemoryProvider):
-    """What a backend makes: a `Communicator` that is a `SharedMemoryProvider` too."""
+    """Communicator of a backend: a `Communicator` and `SharedMemoryProvider` in one."""
 
     def create_shared_region(  # noqa: D102  inherited
         self, count: int, dtype: DTypeLike = np.float64
@@ -354,7 +354,7 @@ class BackendCommunicator(Communicator, SharedMemoryProvider):
         kind = SharedGatherRegion if self._all_share_memory else CopyingGatherRegion
         return kind(self, counts, element)
 
-    #: Whether a region of one rank is the same memory as that of any other.
+    #: True if a region is the same memory on all ranks.
     _all_share_memory = False
 
     @abstractmethod

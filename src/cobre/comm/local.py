@@ -1,4 +1,4 @@
-"""The backend of one rank: no processes, no setup, nothing that can fail."""
+"""The ``local`` backend: one rank in this process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LocalCommunicator(BackendCommunicator):
 
     @property
     def is_leader(self) -> bool:
-        """Always: nobody else could populate this rank's regions."""
+        """Always true: there is no other rank."""
         return True
 
     def _allgatherv(
@@ -54,7 +54,7 @@ class LocalCommunicator(BackendCommunicator):
 
 
 class LocalBackend(Backend[LocalConfig]):
-    """Always available."""
+    """Backend for one rank, always available."""
 
     name = "local"
     summary = "one rank in this process"
@@ -68,7 +68,7 @@ class LocalBackend(Backend[LocalConfig]):
         return LocalCommunicator()
 
     def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
-        """Return None: a process of its own is no part of a group."""
+        """Return None: the process is not part of a group."""
         return None
 
     @contextmanager

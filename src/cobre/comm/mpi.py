@@ -34,7 +34,7 @@ PAUSE_BEFORE_ABORT_S = 0.3
 
 
 class MpiCommunicator(NativeCommunicator):
-    """A rank of an MPI communicator."""
+    """Rank of an MPI communicator."""
 
     def __init__(self, comm: MPI.Intracomm, node: MPI.Intracomm, config: MpiConfig) -> None:
         """``comm`` and ``node``, the ranks of this machine among it, belong to this object from now on."""
@@ -54,7 +54,7 @@ class MpiCommunicator(NativeCommunicator):
 
     @property
     def is_leader(self) -> bool:
-        """Whether this is the first rank of its machine."""
+        """True on the first rank of each machine."""
         return self._is_leader
 
     def _group_of(self, comm: MPI.Intracomm) -> MpiGroup:
@@ -91,13 +91,13 @@ class MpiCommunicator(NativeCommunicator):
 
 
 class MpiBackend(Backend[MpiConfig]):
-    """Any MPI that mpi4py can load."""
+    """Backend for any MPI library that mpi4py can load."""
 
     name = "mpi"
     summary = "ranks of an MPI launcher, by the MPI library of the site"
 
     def obstacle(self) -> BackendNotAvailable | None:
-        """Say whether mpi4py is missing. The library is loaded when it is needed, and not before."""
+        """Report a missing mpi4py. The MPI library itself is loaded on first use."""
         if find_spec("mpi4py") is None:
             return BackendNotAvailable(
                 self.name,
@@ -107,15 +107,15 @@ class MpiBackend(Backend[MpiConfig]):
         return None
 
     def configure(self, env: Mapping[str, str]) -> MpiConfig:
-        """Read the variables that go beside the launcher's."""
+        """Read the ``COBRE_MPI_*`` variables."""
         return MpiConfig.from_env(env)
 
     def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
-        """Read the launcher's variables. Never None: which launchers there are, only MPI knows."""
+        """Read the launcher's variables. Never None: only MPI knows all launchers."""
         return MpiConfig.launched_as(env)
 
     def connect(self, config: MpiConfig) -> MpiCommunicator:
-        """Start MPI unless the program has, and work on a duplicate of the communicator."""
+        """Initialise MPI unless the program has, and use a duplicate of the communicator."""
         watch = MpiJoinWatch(config.timeout_s) if config.timeout_s else None
         try:
             return self._connect(config)

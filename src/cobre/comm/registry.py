@@ -1,4 +1,4 @@
-"""Backends: what each presents to the rest of cobre, and how a name becomes one.
+"""Registry of backends: their interface, and loading by name.
 
 A backend is imported when it is asked for, so ``import cobre.comm`` needs no MPI. Other packages add theirs
 by an entry point in the group ``cobre.comm`` that names a `Backend` instance; ``examples/socket_backend`` is
@@ -24,35 +24,35 @@ BUILTIN = ("local", "shm", "tcp", "mpi")
 ENTRY_POINT_GROUP = "cobre.comm"
 
 
-class Config(Protocol):
-    """What a backend needs in order to start; knows which backend it is for."""
+class BackendConfig(Protocol):
+    """Configuration of a backend."""
 
     @property
     def backend(self) -> str:
-        """The backend's name."""
+        """Name of the backend."""
 
 
 class LaunchedRank(NamedTuple):
-    """The place of a process in the group that it was started as a part of."""
+    """Rank of a process in the group that a launcher started it in."""
 
     backend: str
     rank: int
     size: int
 
 
-ConfigT = TypeVar("ConfigT", bound=Config)
+ConfigT = TypeVar("ConfigT", bound=BackendConfig)
 
 
 class Backend(ABC, Generic[ConfigT]):
-    """One way for ranks to communicate. Importing it must not start anything."""
+    """Communication backend. Importing it must not start anything."""
 
-    #: The name users ask for.
+    #: Name by which users select it.
     name: ClassVar[str]
-    #: What it is, in a few words, for ``cobre comm info``.
+    #: Short description for ``cobre comm info``.
     summary: ClassVar[str]
 
     def obstacle(self) -> BackendNotAvailable | None:
-        """Say why it cannot run here and what would change that; None if it can."""
+        """Return the reason and remedy if it cannot run here, else None."""
         return None
 
     @abstractmethod
@@ -99,16 +99,16 @@ class Backend(ABC, Generic[ConfigT]):
 
 @dataclass(frozen=True)
 class BackendStatus:
-    """What is known of one backend on this machine."""
+    """Status of a backend on this machine."""
 
     name: str
     available: bool
     summary: str
-    #: Why not; empty if available.
+    #: Reason why it is not available; else empty.
     reason: str
-    #: What would bring it; empty if available.
+    #: Remedy if it is not available; else empty.
     remedy: str
-    #: The distribution that offers it.
+    #: Distribution that provides it.
     origin: str
 
 
@@ -174,7 +174,7 @@ def find(name: str, source: str = "backend") -> Backend[Any]:
         )
     try:
         loaded = offers[0].load()
-    except Exception as exc:  # whatever another package does while it is imported
+    except Exception as exc:  # the import of another package may raise anything
         raise BackendNotAvailable(
             name, f"{type(exc).__name__}: {exc}", f"repair or reinstall {packages[0]}"
         ) from exc
@@ -186,7 +186,7 @@ def find(name: str, source: str = "backend") -> Backend[Any]:
 
 
 def _added() -> dict[str, list[EntryPoint]]:
-    # Imported only here: it takes longer than all the rest, and a rank that names its backend pays it not.
+    # A slow import, which ranks that name a built-in backend do not need.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     added: dict[str, list[EntryPoint]] = {}

@@ -1,4 +1,4 @@
-"""Which backend runs here, and why: asked for in code, by a variable, or detected."""
+"""Selection of the backend: named in code or by a variable, or detected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cobre.comm.config import MPI_LAUNCHER_VARIABLES, MPI_RANK_PROCESS_VARIABLE, MpiConfig
 from cobre.comm.contract import BackendCommunicator
-from cobre.comm.registry import BUILTIN, Config, LaunchedRank, backend_names, find, load
+from cobre.comm.registry import BUILTIN, BackendConfig, LaunchedRank, backend_names, find, load
 from cobre.errors import BackendNotAvailable, InvalidBackend
 
 BACKEND_VARIABLE = "COBRE_COMM_BACKEND"
@@ -17,21 +17,21 @@ BACKEND_VARIABLE = "COBRE_COMM_BACKEND"
 
 @dataclass(frozen=True)
 class Choice:
-    """The backend that an environment leads to."""
+    """Backend selected by an environment, with the reason."""
 
     backend: str
     reason: str
-    #: What was detected and not followed, with why.
+    #: Detected backends that were not selected, with reasons.
     passed_over: tuple[str, ...] = ()
-    #: Not empty when the choice is probably not what the user meant.
+    #: Set if the choice is probably not what the user meant.
     warning: str = ""
 
 
 def choose(env: Mapping[str, str]) -> Choice:
-    """Say which backend an environment leads to. Starts nothing.
+    """Return the backend selected by an environment. Starts nothing.
 
     Raises:
-        InvalidBackend: ``COBRE_COMM_BACKEND`` names no backend.
+        InvalidBackend: ``COBRE_COMM_BACKEND`` is not the name of a backend.
 
     >>> choose({"COBRE_SHM_NAME": "/cobre-42"}).backend
     'shm'
@@ -47,7 +47,7 @@ def choose(env: Mapping[str, str]) -> Choice:
 
 
 def launched_rank(backend: str = "auto", env: Mapping[str, str] | None = None) -> LaunchedRank | None:
-    """Say which rank of which group this process was started as; None if it was started alone.
+    """Return the rank as which a launcher started this process; None if it was started alone.
 
     The one question that decides whether a program joins a group or runs by itself, and which of several
     processes speaks. The backend itself answers it; nothing is started.
@@ -72,7 +72,7 @@ def launched_rank(backend: str = "auto", env: Mapping[str, str] | None = None) -
     return find(backend).launched_as(env)
 
 
-def create_communicator(kind: str | Config | None = None) -> BackendCommunicator:
+def create_communicator(kind: str | BackendConfig | None = None) -> BackendCommunicator:
     """Join the group that this process belongs to. A collective of all its ranks.
 
     Args:
@@ -156,7 +156,7 @@ def _detect(env: Mapping[str, str]) -> Choice:
 
 
 def _single_slurm_task(env: Mapping[str, str]) -> str:
-    """Say why ``SLURM_PROCID`` alone is no MPI launch: the batch shell has it too. Empty if it is."""
+    """Reason why ``SLURM_PROCID`` is no MPI launch, as in a batch shell; empty if it is one."""
     step_tasks = env.get("SLURM_STEP_NUM_TASKS")
     if step_tasks == "1":
         return "its job step has one task"

@@ -33,7 +33,7 @@ HUGE_PAGE_BYTES = 2 << 20
 
 
 class Segment(NamedTuple):
-    """Where the memory of a group is: a descriptor of the process that made it, and what proves it."""
+    """Location of a group's memory: process and descriptor of its creator, and a token that verifies it."""
 
     pid: int
     fd: int
@@ -42,7 +42,7 @@ class Segment(NamedTuple):
 
     @classmethod
     def create(cls, size: int, slot_bytes: int) -> Segment:
-        """Make a segment without a name; its descriptor must be closed once all have attached."""
+        """Create an unnamed segment; close its descriptor once all ranks have attached."""
         nbytes = shm_segment_bytes(size, slot_bytes)
         fd, problem = _allocate(nbytes)
         if fd < 0:
@@ -53,7 +53,7 @@ class Segment(NamedTuple):
         return cls(os.getpid(), fd, token, slot_bytes)
 
     def attach(self, settings: ShmConfig, turn: Turn) -> ShmGroup:
-        """Map it and take a rank in it."""
+        """Map the segment and join as a rank."""
         rank, size = settings.rank, settings.size
         try:
             memory = _map_descriptor_of(self.pid, self.fd, shm_segment_bytes(size, self.slot_bytes))
@@ -68,7 +68,7 @@ class Segment(NamedTuple):
 
 
 class ShmCommunicator(NativeCommunicator):
-    """A rank among processes of one machine."""
+    """Rank of a group of processes on one machine."""
 
     _all_share_memory = True
 
@@ -135,7 +135,7 @@ class ShmCommunicator(NativeCommunicator):
 
 
 class ShmRegion(SharedRegion):
-    """Memory that the ranks of one machine truly share: one copy, whatever their number.
+    """Region in shared memory: one copy for all ranks of the machine.
 
     A page comes into being on the NUMA node of the rank that first writes it. The mapping lives as long
     as any array that refers to it.
@@ -152,13 +152,13 @@ class ShmRegion(SharedRegion):
 
 
 class ShmBackend(Backend[ShmConfig]):
-    """Linux only: it rests on futexes, memfds and pidfds."""
+    """Backend for one Linux machine, based on futexes, memfds and pidfds."""
 
     name = "shm"
     summary = "processes of one machine, through shared memory"
 
     def obstacle(self) -> BackendNotAvailable | None:
-        """Say why it cannot run here."""
+        """Return the reason if it cannot run here, else None."""
         if sys.platform != "linux":
             remedy = "use the backend 'tcp', which connects processes of one machine too"
             return BackendNotAvailable(self.name, f"it needs Linux, this is {sys.platform}", remedy)
@@ -169,7 +169,7 @@ class ShmBackend(Backend[ShmConfig]):
         return ShmConfig.from_env(env)
 
     def connect(self, config: ShmConfig) -> ShmCommunicator:
-        """Meet the other ranks at the agreed name; waits for them at most ``timeout_s``."""
+        """Join the other ranks under the agreed name, within ``timeout_s``."""
         rendezvous = Rendezvous(config.name)
         own: Segment | None = None
         try:

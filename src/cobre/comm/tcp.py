@@ -1,6 +1,6 @@
 """The backend for processes on any machines that reach each other: collectives over TCP.
 
-Here the ranks meet: `cobre.comm.assembly.tcp` finds them, `cobre.comm.assembly.door` lets them in,
+Here the ranks meet: `cobre.comm.assembly.tcp` finds them, `cobre.comm.assembly.admission` admits them,
 `cobre.comm.assembly.handshake` proves that they belong together. Then ``native/core/tcp`` moves the bytes.
 """
 
@@ -28,7 +28,7 @@ from cobre.errors import AllocationFailed, CollectiveFailed, InitializationFaile
 
 
 class TcpCommunicator(NativeCommunicator):
-    """A rank among processes that are connected by sockets."""
+    """Rank of a group of processes connected by sockets."""
 
     def __init__(self, config: TcpConfig, membership: Membership, tls: Tls | None) -> None:
         super().__init__(config.rank, config.size)
@@ -44,11 +44,11 @@ class TcpCommunicator(NativeCommunicator):
             self._turn,
         )
         self._use(group)
-        #: Whether every two ranks have a connection, so that payloads need not go through rank 0.
+        #: True if every two ranks have a connection, so that payloads need not pass through rank 0.
         self.connected_directly = config.size <= 2
 
     def agree(self, config: TcpConfig, membership: Membership) -> None:
-        """Settle with the other ranks what a group settles at its start. A collective."""
+        """Exchange names and set up connections with the other ranks. A collective."""
         try:
             if membership.direct:
                 self._connect_directly(config, membership)
@@ -58,7 +58,7 @@ class TcpCommunicator(NativeCommunicator):
                 connection.close()
 
     def _connect_directly(self, config: TcpConfig, membership: Membership) -> None:
-        """Use direct connections if all ranks have all of theirs; else rank 0 hands on what they send."""
+        """Use direct connections if all ranks have all of theirs; else rank 0 forwards their messages."""
         self.connected_directly = self._group.all("connect", not membership.direct_problem)
         if self.connected_directly:
             self._group.connect_directly(_detached(membership.direct_links))
@@ -76,7 +76,7 @@ class TcpCommunicator(NativeCommunicator):
 
     @property
     def is_leader(self) -> bool:
-        """Every rank is: none shares memory with another."""
+        """Always true: no rank shares memory with another."""
         return True
 
     def _close(self) -> None:
@@ -108,7 +108,7 @@ class TcpCommunicator(NativeCommunicator):
 
 
 class TcpBackend(Backend[TcpConfig]):
-    """Anywhere; nothing to install."""
+    """Backend for any machines; needs nothing to be installed."""
 
     name = "tcp"
     summary = "processes on any machines that reach rank 0, over TCP"
@@ -118,7 +118,7 @@ class TcpBackend(Backend[TcpConfig]):
         return TcpConfig.from_env(env)
 
     def connect(self, config: TcpConfig) -> TcpCommunicator:
-        """Meet the other ranks; takes at most ``connect_timeout_ms``."""
+        """Join the other ranks, within ``connect_timeout_ms``."""
         secret = config.key()
         tls = Tls(config) if config.tls_cert else None
         try:
@@ -161,7 +161,7 @@ class TcpBackend(Backend[TcpConfig]):
 
 
 def _detached(connections: Mapping[int, socket.socket]) -> list[tuple[int, int]]:
-    """Give the sockets up to whoever takes their descriptors."""
+    """Detach sockets and return their descriptors."""
     return [(rank, connection.detach()) for rank, connection in connections.items()]
 
 

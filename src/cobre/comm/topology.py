@@ -1,4 +1,4 @@
-"""Which ranks run where: gathered once when a communicator starts, the same on every rank."""
+"""Topology of a communicator: ranks by host, gathered once at the start, the same on every rank."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How the ranks of a group find each other, before the first collective."""
+"""Assembly of a group: ranks find and authenticate each other before the first collective."""

@@ -1,4 +1,4 @@
-"""A listener that lets in whoever proves to hold the secret, and is not held up by anybody else."""
+"""Listener that admits connections which prove to hold the secret; others cannot delay it."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from cobre.comm.assembly.handshake import Hello, Refusal, Stranger, greet
+from cobre.comm.assembly.handshake import Hello, NotAMember, Refusal, greet
 from cobre.comm.assembly.tls import Tls
 from cobre.errors import InitializationFailed
 
-#: How long a connection may take to prove itself.
+#: Time limit for the handshake of a connection.
 PROOF_SECONDS = 5.0
-#: How many may be trying at once. Then whoever has tried longest gives way: a rank takes milliseconds.
+#: Most handshakes at a time. Beyond that the oldest is dropped: a rank needs milliseconds.
 MOST_AT_ONCE = 128
 
 
-class Guest(NamedTuple):
-    """Who came in, and by which connection."""
+class Peer(NamedTuple):
+    """Authenticated peer with its connection."""
 
     hello: Hello
     connection: socket.socket
     address: str  # of its machine
-    here: str  # of this machine, as it knows it
+    here: str  # of this machine, as the peer knows it
 
 
-class Door:
-    """Accepts connections in a thread of its own, each of which proves itself in another.
+class AdmissionListener:
+    """Listener that accepts connections in a thread, and authenticates each one in another thread.
 
-    A connection that has not proved itself yet costs one thread, 112 bytes and a few seconds, and nobody
-    else any time.
+    A connection that is not authenticated costs one thread, 112 bytes and a few seconds at most, and delays
+    no other connection.
     """
 
     def __init__(
@@ -48,26 +48,26 @@ class Door:
         tls: Tls | None,
     ) -> None:
         self._listener, self._secret, self._objection, self._tls = listener, secret, objection, tls
-        self._found: queue.SimpleQueue[Guest | Refusal] = queue.SimpleQueue()
+        self._found: queue.SimpleQueue[Peer | Refusal] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._pending: dict[socket.socket, None] = {}  # oldest first
-        self._threads: list[threading.Thread] = []  # of these, and of some that have just ended
+        self._threads: list[threading.Thread] = []  # of pending connections, and some that have just ended
         self._open = True
-        self.strangers = 0
+        self.rejected = 0
         self._wake, self._woken = socket.socketpair()
-        self._acceptor = threading.Thread(target=self._accept, name="cobre-tcp-door", daemon=True)
+        self._acceptor = threading.Thread(target=self._accept, name="cobre-tcp-admission", daemon=True)
         self._acceptor.start()
 
     @property
     def port(self) -> int:
-        """Where it is."""
+        """Port that it listens on."""
         return int(self._listener.getsockname()[1])
 
-    def next_guest(self, timeout_s: float) -> Guest | None:
-        """Return who came in next; None if nobody does in time.
+    def next_peer(self, timeout_s: float) -> Peer | None:
+        """Return the next authenticated peer; None if there is none in time.
 
         Raises:
-            Refusal: somebody of the group came, and there was an objection.
+            Refusal: a member of the group connected, and there was an objection.
         """
         try:
             found = self._found.get(timeout=max(0.0, timeout_s))
@@ -77,11 +77,11 @@ class Door:
             raise found
         return found
 
-    def close(self) -> list[Guest]:
-        """Close the listener, and whatever is still at the door. A second call does nothing.
+    def close(self) -> list[Peer]:
+        """Close the listener and all pending connections. A second call does nothing.
 
         Returns:
-            Who came in and was not asked for by `next_guest`; for the caller to close.
+            Authenticated peers that `next_peer` has not returned; the caller closes them.
         """
         if not self._open:
             return []
@@ -98,7 +98,7 @@ class Door:
         late = []
         while not self._found.empty():
             late.append(self._found.get())
-        return [guest for guest in late if isinstance(guest, Guest)]
+        return [peer for peer in late if isinstance(peer, Peer)]
 
     def _accept(self) -> None:
         self._listener.setblocking(False)
@@ -111,13 +111,13 @@ class Door:
                 connection, address = self._listener.accept()
             except BlockingIOError:
                 continue
-            except OSError:  # it went away again, or there are too many descriptors just now
+            except OSError:  # the peer has gone, or no descriptor is free at present
                 time.sleep(0.01)
                 continue
             if self._tls:
                 connection = self._tls.wrap(connection, server=True)
             thread = threading.Thread(
-                target=self._admit, args=(connection, address[0]), name="cobre-tcp-guest", daemon=True
+                target=self._admit, args=(connection, address[0]), name="cobre-tcp-peer", daemon=True
             )
             with self._lock:
                 if len(self._pending) >= MOST_AT_ONCE:
@@ -136,31 +136,31 @@ class Door:
             here = str(connection.getsockname()[0])
             connection.settimeout(PROOF_SECONDS)
             plain = self._tls.secure(connection, deadline) if self._tls else connection
-            hello = greet(plain, self._secret, deadline, partial(self._judge, connection))
+            hello = greet(plain, self._secret, deadline, partial(self._check, connection))
             plain.setblocking(True)
-            self._found.put(Guest(hello, plain, address, here))
+            self._found.put(Peer(hello, plain, address, here))
         except Exception as problem:  # noqa: BLE001  whatever a stranger's bytes bring about, it ends here
             if isinstance(problem, Refusal):
                 self._found.put(problem)
-            elif isinstance(problem, (Stranger, ssl.SSLError)):
-                self.strangers += 1
+            elif isinstance(problem, (NotAMember, ssl.SSLError)):
+                self.rejected += 1
             with self._lock:
                 self._pending.pop(connection, None)
             connection.close()
             if plain is not None:
                 plain.close()
 
-    def _judge(self, connection: socket.socket, hello: Hello) -> str | None:
-        """Say what is wrong with somebody who has proved itself, and need not give way any more."""
+    def _check(self, connection: socket.socket, hello: Hello) -> str | None:
+        """Return the objection to an authenticated peer, which is not dropped from here on."""
         with self._lock:
             if connection not in self._pending:
-                raise ConnectionAbortedError("it has given way already, and may come again")
+                raise ConnectionAbortedError("it was dropped for a newer connection, and may connect again")
             del self._pending[connection]
         return self._objection(hello)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listener; ``port`` 0 is any free one. Raises `InitializationFailed` in words."""
+    """Return a listening socket; ``port`` 0 is any free one. Raises `InitializationFailed`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -171,7 +171,7 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
     listener = socket.socket(family, kind, protocol)
     try:
-        # Ranks that met here a moment ago leave the port in a state in which only this allows it again.
+        # Needed because connections of a previous group keep the port in TIME_WAIT.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             with suppress(OSError):
@@ -180,20 +180,20 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(1024)
     except OSError as exc:
         listener.close()
-        raise InitializationFailed("tcp", _why_not(exc, host, port)) from None
+        raise InitializationFailed("tcp", _listen_problem(exc, host, port)) from None
     return listener
 
 
-def _why_not(problem: OSError, host: str, port: int) -> str:
+def _listen_problem(problem: OSError, host: str, port: int) -> str:
     if problem.errno == errno.EADDRINUSE:
         return f"port {port} is in use on this machine; set COBRE_TCP_PORT to another one, on all ranks"
     if problem.errno == errno.EADDRNOTAVAIL:
-        return f"COBRE_TCP_BIND_ADDR={host!r} is no address of this machine; 0.0.0.0 stands for all it has"
+        return f"COBRE_TCP_BIND_ADDR={host!r} is not an address of this machine; 0.0.0.0 means all of them"
     return f"cannot listen on {host} port {port}: {problem.strerror}"
 
 
 def prepare(connection: socket.socket) -> None:
-    """Set the options that all connections have."""
+    """Set the options of all connections."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
@@ -203,5 +203,5 @@ def prepare(connection: socket.socket) -> None:
 
 def _shut(connection: socket.socket) -> None:
     with suppress(OSError):
-        # Its thread wakes up, and closes it. Not its own method: TLS would take it for the end of encryption.
+        # Its thread wakes up and closes it. The method of ssl.SSLSocket would end encryption instead.
         socket.socket.shutdown(connection, socket.SHUT_RDWR)

@@ -1,7 +1,7 @@
-"""Proving to each other that both ends of a connection hold the group's secret.
+"""Mutual authentication: both ends of a connection prove that they hold the group's secret.
 
 Four messages: hello, challenge, proof, verdict; ``docs/reference/tcp-wire-format.md`` has them byte by byte.
-The client proves itself first, so that whoever merely connects gets nothing to guess the secret from.
+The client proves itself first, so that an unauthenticated client gets nothing to guess the secret from.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ _VERDICT = struct.Struct("<HH4x")
 _PROOF_BYTES = 32
 
 
-class Stranger(Exception):
-    """The other end is no rank of this group, or could not prove that it is one."""
+class NotAMember(Exception):
+    """The other end is not a rank of this group, or could not prove that it is one."""
 
 
 class Refusal(Exception):
-    """The other end belongs to the group, and the two disagree. The words are for people on both sides."""
+    """The other end belongs to the group, but its settings conflict; both sides report the message."""
 
 
 class Hello(NamedTuple):
-    """Who connects, and for what."""
+    """First message of a connection: its rank, group size, process and channel."""
 
     channel: int
     rank: int
     size: int
     pid: int
     port: int  # on which it accepts direct connections; 0: none
-    member: bytes  # tells processes apart that say they are the same rank
+    member: bytes  # distinguishes processes that claim the same rank
     nonce: bytes
     version: int = VERSION
     byte_order: int = BYTE_ORDER
 
     def pack(self) -> bytes:
-        """Return the message."""
+        """Encode the message."""
         return _HELLO.pack(
             MAGIC,
             self.version,
@@ -67,71 +67,71 @@ class Hello(NamedTuple):
 
     @classmethod
     def unpack(cls, message: bytes) -> Hello:
-        """Read the message; raises `Stranger` if it is none."""
+        """Decode the message; raises `NotAMember` if it is malformed."""
         magic, version, byte_order, channel, rank, size, pid, port, member, nonce = _HELLO.unpack(message)
         if magic != MAGIC:
-            raise Stranger("it does not speak this protocol")
+            raise NotAMember("it does not speak this protocol")
         return cls(channel, rank, size, pid, port, member, nonce, version, byte_order)
 
 
 def greet(
     connection: socket.socket, secret: bytes, deadline: float, objection: Callable[[Hello], str | None]
 ) -> Hello:
-    """Be the server: return who it is, once that is proved and ``objection`` has none.
+    """Run the server's side; return the hello of an authenticated client to which there is no objection.
 
     Raises:
-        Stranger: it is no rank of this group.
-        Refusal: it is, and there is an objection, which it was told.
+        NotAMember: the client is not a rank of this group.
+        Refusal: it is one, but there is an objection, which was sent to it.
         OSError: the connection broke, or the deadline passed.
     """
     hello = receive(connection, _HELLO.size, deadline)
-    guest = Hello.unpack(hello)
+    peer = Hello.unpack(hello)
     challenge = _CHALLENGE.pack(MAGIC, VERSION, BYTE_ORDER, os.urandom(32))
     connection.sendall(challenge)
     proof = receive(connection, _PROOF_BYTES, deadline)
     if not hmac.compare_digest(proof, _proof(secret, b"cobre-tcp client", hello, challenge)):
         connection.sendall(_VERDICT.pack(WRONG_PROOF, 0) + bytes(_PROOF_BYTES))
-        raise Stranger("it could not prove that it holds the secret")
-    problem = objection(guest)
+        raise NotAMember("it could not prove that it holds the secret")
+    problem = objection(peer)
     text = (problem or "").encode()[:MOST_TEXT_BYTES]
     verdict = _VERDICT.pack(REFUSED if problem else WELCOME, len(text))
     connection.sendall(verdict + _proof(secret, b"cobre-tcp server", hello, challenge, verdict, text) + text)
     if problem:
         raise Refusal(problem)
-    return guest
+    return peer
 
 
 def introduce(connection: socket.socket, secret: bytes, deadline: float, hello: Hello) -> None:
-    """Be the client: return once both ends have proved themselves and the server has no objection.
+    """Run the client's side: return once both ends are authenticated and the server has no objection.
 
     Raises:
-        Stranger: whoever answers is not of this group.
-        Refusal: it is, and it objects.
+        NotAMember: the server is not a rank of this group.
+        Refusal: it is one, but it objects.
         OSError: the connection broke, or the deadline passed.
     """
     message = hello.pack()
     connection.sendall(message)
     challenge = receive(connection, _CHALLENGE.size, deadline)
     if not challenge.startswith(MAGIC):
-        raise Stranger("what answers there does not speak this protocol; is it another service's port?")
+        raise NotAMember("the server does not speak this protocol; does the port belong to another service?")
     connection.sendall(_proof(secret, b"cobre-tcp client", message, challenge))
     verdict = receive(connection, _VERDICT.size, deadline)
     status, length = _VERDICT.unpack(verdict)
     proof = receive(connection, _PROOF_BYTES, deadline)
     if status == WRONG_PROOF:
-        raise Stranger("it does not accept this rank's secret; give all ranks the same one")
+        raise NotAMember("it does not accept this rank's secret; give all ranks the same one")
     if length > MOST_TEXT_BYTES:
-        raise Stranger("its verdict is malformed")
+        raise NotAMember("its verdict is malformed")
     text = receive(connection, length, deadline)
     expected = _proof(secret, b"cobre-tcp server", message, challenge, verdict, text)
     if not hmac.compare_digest(proof, expected):
-        raise Stranger("it could not prove that it holds the group's secret")
+        raise NotAMember("it could not prove that it holds the group's secret")
     if status != WELCOME:
         raise Refusal(text.decode(errors="replace"))
 
 
 def receive(connection: socket.socket, length: int, deadline: float) -> bytes:
-    """Return exactly ``length`` bytes; raises OSError if the peer ends or the deadline passes before."""
+    """Return exactly ``length`` bytes; raises OSError if the peer closes or the deadline passes first."""
     message = b""
     while len(message) < length:
         left = deadline - time.monotonic()

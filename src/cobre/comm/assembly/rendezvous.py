@@ -1,4 +1,4 @@
-"""How the ranks of a shared-memory group find rank 0's segment.
+"""Rendezvous of a shared-memory group: ranks find rank 0's segment.
 
 The segment itself never has a name: rank 0 makes it anonymous (a memfd), and the others open it
 through rank 0's entry in ``/proc``, which only the same user can. All they need is a note saying
@@ -30,7 +30,7 @@ _FORMAT = struct.Struct("<6sIIiIQQI")  # magic, the fields of a note, checksum o
 
 
 class Note(NamedTuple):
-    """Where rank 0's segment is."""
+    """Note with the location of rank 0's segment."""
 
     generation: int  # counts the groups that used the same place one after the other
     size: int
@@ -40,26 +40,26 @@ class Note(NamedTuple):
     slot_bytes: int
 
     def pack(self) -> bytes:
-        """Encode it, with a checksum against reading while it is being written."""
+        """Encode the note, with a checksum that detects a partial write."""
         body = _FORMAT.pack(_MAGIC, *self, 0)[:-4]
         return body + struct.pack("<I", zlib.crc32(body))
 
     @classmethod
     def unpack(cls, data: bytes) -> Note | None:
-        """Decode it; None if there is no whole note."""
+        """Decode a note; None if it is not complete."""
         if len(data) != _FORMAT.size:
             return None
         magic, *fields, checksum = _FORMAT.unpack(data)
         return cls(*fields) if magic == _MAGIC and checksum == zlib.crc32(data[:-4]) else None
 
 
-#: How many groups this process has joined through each anonymous file, by device and inode: a
-#: descriptor's number, and so the name, may come to mean another file.
+#: Number of groups that this process has joined through each anonymous file, by device and inode, since a
+#: descriptor's number, and with it the name, may be reused for another file.
 _generations: dict[tuple[int, int], int] = {}
 
 
 class Rendezvous:
-    """The place of the note, under the name that all ranks were given."""
+    """Place of the note, under the name given to all ranks."""
 
     def __init__(self, name: str) -> None:
         self._inherited = _INHERITED.fullmatch(name) is not None
@@ -80,7 +80,7 @@ class Rendezvous:
         return _generations[key]
 
     def publish(self, size: int, fd: int, token: int, slot_bytes: int) -> None:
-        """Leave the note. By rank 0, when the segment is ready."""
+        """Write the note; called by rank 0 when the segment is ready."""
         flags = os.O_WRONLY | os.O_CLOEXEC
         if not self._inherited:
             flags |= os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -89,7 +89,7 @@ class Rendezvous:
         except FileExistsError:
             raise InitializationFailed("shm", self._taken()) from None
         except OSError as exc:
-            raise InitializationFailed("shm", f"cannot leave a note in {self._path}: {exc.strerror}") from exc
+            raise InitializationFailed("shm", f"cannot write a note to {self._path}: {exc.strerror}") from exc
         self._has_name = not self._inherited
         try:
             note = Note(self._generation, size, os.getpid(), fd, token, slot_bytes)
@@ -97,13 +97,13 @@ class Rendezvous:
         except OSError as exc:
             self.remove()
             raise InitializationFailed(
-                "shm", f"cannot write {self._path}: {exc.strerror}; free some space"
+                "shm", f"cannot write {self._path}: {exc.strerror}; free some memory"
             ) from exc
         finally:
             os.close(place)
 
     def find(self, size: int, timeout_s: float) -> Note:
-        """Wait for rank 0's note. By the other ranks."""
+        """Wait for rank 0's note; called by the other ranks."""
         deadline = time.monotonic() + timeout_s
         pause_s = 0.0005
         while time.monotonic() < deadline:
@@ -124,7 +124,7 @@ class Rendezvous:
         )
 
     def remove(self) -> None:
-        """Take this process's own note away, if it left one: once all have come, or the group has failed."""
+        """Remove the note of this process, if any, once all have attached or the group has failed."""
         if self._has_name:
             self._has_name = False
             with suppress(FileNotFoundError):

@@ -1,7 +1,7 @@
-"""From settings to a complete group: rank 0 waits for the others, the others find rank 0.
+"""Assembly of a tcp group: rank 0 waits for the others, and the others connect to rank 0.
 
-Rank 0 decides when the group is complete, and whether ranks connect with each other directly too. Everything
-that was agreed comes back as a `Membership`.
+Rank 0 decides when the group is complete, and whether ranks also connect directly with each other. The result
+is a `Membership`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
-from cobre.comm.assembly.door import Door, Guest, listen, prepare
+from cobre.comm.assembly.admission import AdmissionListener, Peer, listen, prepare
 from cobre.comm.assembly.handshake import (
     BYTE_ORDER,
     BYTE_ORDERS,
@@ -24,8 +24,8 @@ from cobre.comm.assembly.handshake import (
     DIRECT,
     VERSION,
     Hello,
+    NotAMember,
     Refusal,
-    Stranger,
     introduce,
     receive,
 )
@@ -33,19 +33,19 @@ from cobre.comm.assembly.tls import Tls
 from cobre.comm.config import TcpConfig
 from cobre.errors import InitializationFailed
 
-#: How long ranks may take to connect with each other once all are there. Then rank 0 hands on their bytes.
+#: Time limit for direct connections once the group is complete. Without them rank 0 forwards all messages.
 DIRECT_SECONDS = 3.0
-#: How much longer a rank waits than rank 0 does, so that rank 0's explanation arrives.
+#: Additional time that a rank waits beyond rank 0's limit, so that rank 0's explanation arrives.
 SLACK_SECONDS = 1.0
 
-_FRAME = struct.Struct("=4sB3xQ40x")  # the header of a frame, as far as control frames use it
+_FRAME = struct.Struct("=4sB3xQ40x")  # header of a frame, with the fields that control frames use
 _BEGIN, _ABORT = 16, 20
 _MOST_BEGIN_BYTES = 16 << 20
-_NO_BEGINNING = "rank 0 sent something that is no beginning of this group"
+_NO_BEGINNING = "rank 0 sent a malformed start message"
 
 
 class Member(NamedTuple):
-    """One rank, as rank 0 knows it."""
+    """Rank of the group, as known to rank 0."""
 
     pid: int
     host: str
@@ -54,7 +54,7 @@ class Member(NamedTuple):
 
 
 class Membership:
-    """The connections of this rank in a complete group; to be taken over or closed."""
+    """Connections of this rank in a complete group; their owner closes them."""
 
     def __init__(self, members: list[Member], direct: bool) -> None:
         self.members = members
@@ -66,34 +66,34 @@ class Membership:
 
     @property
     def names(self) -> list[str]:
-        """Ranks as people know them."""
+        """Names of the ranks for messages: process, and host if there are several."""
         alone = len({member.host for member in self.members}) == 1
         return [f"pid {one.pid}" if alone else f"pid {one.pid} on {one.host}" for one in self.members]
 
     def ranks_beside(self, rank: int) -> int:
-        """How many ranks share the machine of this one, itself included."""
+        """Number of ranks on the machine of this one, itself included."""
         return sum(member.host == self.members[rank].host for member in self.members)
 
 
 def connect_to_group(config: TcpConfig, secret: bytes, tls: Tls | None) -> Membership:
-    """Meet the other ranks. Raises `InitializationFailed` in words."""
+    """Join the other ranks. Raises `InitializationFailed`."""
     if config.size == 1:
         return Membership([Member(os.getpid(), "", 0, "")], False)
     if config.rank == 0:
-        return _Host(config, secret, tls).assemble()
-    return _Visitor(config, secret, tls).join()
+        return _Coordinator(config, secret, tls).assemble()
+    return _Joiner(config, secret, tls).join()
 
 
-class _Host:
-    """Rank 0 while the group assembles."""
+class _Coordinator:
+    """Rank 0 during assembly."""
 
     def __init__(self, config: TcpConfig, secret: bytes, tls: Tls | None) -> None:
         self._config, self._secret, self._tls = config, secret, tls
-        self._lock = threading.Lock()  # guests are judged in threads of the door
+        self._lock = threading.Lock()  # objections are raised in threads of the listener
         self._came_in = threading.Condition(self._lock)
-        self._expected: dict[int, Hello] = {}  # who has said hello as which rank
-        self._control: dict[int, Guest] = {}
-        self._data: dict[int, Guest] = {}
+        self._expected: dict[int, Hello] = {}  # first message of each rank
+        self._control: dict[int, Peer] = {}
+        self._data: dict[int, Peer] = {}
         self._full = False
 
     def assemble(self) -> Membership:
@@ -101,17 +101,17 @@ class _Host:
         deadline = time.monotonic() + config.connect_timeout_ms / 1000
         listener = listen(config.bind_addr, config.port)
         try:
-            door = Door(listener, self._secret, self._objection, self._tls)
+            admission = AdmissionListener(listener, self._secret, self._objection, self._tls)
             try:
                 while not self._is_full():
                     left = deadline - time.monotonic()
                     if left <= 0:
-                        raise InitializationFailed("tcp", self._missing(door.strangers))
-                    self._welcome(door.next_guest(min(left, 0.05)))
+                        raise InitializationFailed("tcp", self._missing(admission.rejected))
+                    self._welcome(admission.next_peer(min(left, 0.05)))
             finally:
-                for late in door.close():
-                    self._welcome(late)  # to be told, like all others, how it ended
-            return self._complete()  # only now, when nobody else can come
+                for late in admission.close():
+                    self._welcome(late)  # it gets the final message like all others
+            return self._complete()  # only after the listener is closed
         except Refusal as exc:
             self._end(str(exc))
             raise InitializationFailed("tcp", str(exc)) from None
@@ -120,23 +120,23 @@ class _Host:
             raise
 
     def _objection(self, hello: Hello) -> str | None:
-        """Say what is wrong with somebody who has proved to hold the secret. Called by many threads."""
+        """Return the reason to refuse an authenticated peer, if any. Called from several threads."""
         who, size = f"rank {hello.rank} (pid {hello.pid})", self._config.size
         if problem := _incompatible(who, hello):
             return problem
         if hello.size != size:
-            counts = f"says that the group has {hello.size} ranks, rank 0 says {size}"
-            return f"{who} {counts}; set COBRE_TCP_SIZE alike everywhere"
+            counts = f"expects {hello.size} ranks, rank 0 expects {size}"
+            return f"{who} {counts}; set the same COBRE_TCP_SIZE everywhere"
         if not 0 <= hello.rank < size:
-            return f"{who} is not one of the ranks 0 to {size - 1}; look at its COBRE_TCP_RANK"
+            return f"{who} is not one of the ranks 0 to {size - 1}; check its COBRE_TCP_RANK"
         return self._clash(who, hello)
 
     def _clash(self, who: str, hello: Hello) -> str | None:
-        """Say whether somebody else is that rank already; otherwise it is this one from now on."""
+        """Return the conflict if another process has this rank already; otherwise reserve the rank."""
         with self._lock:
             if hello.channel == CONTROL:
-                # Whoever had this rank may have ended a moment ago, perhaps while it was coming in.
-                self._came_in.wait_for(lambda: not self._is_coming_in(hello), timeout=1)
+                # The previous process of this rank may just have ended, perhaps during its handshake.
+                self._came_in.wait_for(lambda: not self._is_connecting(hello), timeout=1)
                 if not self._full:
                     self._forget_who_left()
             known = self._expected.get(hello.rank)
@@ -149,43 +149,43 @@ class _Host:
             return f"{who} opened its connections in the wrong order"
         other = known.pid if known else os.getpid()
         pids = f"pid {other} and pid {hello.pid}"
-        return f"two processes say that they are rank {hello.rank}: {pids}; give each a rank of its own"
+        return f"two processes have rank {hello.rank}: {pids}; give each process its own rank"
 
-    def _is_coming_in(self, hello: Hello) -> bool:
-        """Whether another process of this rank has been told that it is welcome, and is not there yet."""
+    def _is_connecting(self, hello: Hello) -> bool:
+        """True if another process of this rank was accepted, but its connection is not registered yet."""
         known = self._expected.get(hello.rank)
         return known is not None and known.member != hello.member and hello.rank not in self._control
 
-    def _welcome(self, guest: Guest | None) -> None:
+    def _welcome(self, peer: Peer | None) -> None:
         with self._lock:
-            if guest is None:
+            if peer is None:
                 self._forget_who_left()
                 return
             if self._full:
-                guest.connection.close()
+                peer.connection.close()
                 return
-            # A thread of the door may be faster than the one that began before it, so a rank's data
-            # connection can come out first.
-            guests = self._control if guest.hello.channel == CONTROL else self._data
-            before, guests[guest.hello.rank] = guests.get(guest.hello.rank), guest
+            # Handshakes run in parallel, so a rank's data connection may finish before its control
+            # connection.
+            peers = self._control if peer.hello.channel == CONTROL else self._data
+            before, peers[peer.hello.rank] = peers.get(peer.hello.rank), peer
             if before:
                 before.connection.close()
             self._came_in.notify_all()
 
     def _is_full(self) -> bool:
-        """Whether all are there. From then on nobody is replaced."""
+        """True once all ranks are connected. From then on no rank is replaced."""
         with self._lock:
             self._full = not self._absent()
             return self._full
 
     def _absent(self) -> list[int]:
-        """Ranks that have not both their connections yet."""
+        """Ranks that do not have both connections yet."""
 
-        def member(guests: dict[int, Guest], rank: int) -> bytes | None:
-            return guests[rank].hello.member if rank in guests else None
+        def member(peers: dict[int, Peer], rank: int) -> bytes | None:
+            return peers[rank].hello.member if rank in peers else None
 
         others = range(1, self._config.size)
-        # A connection of a process that has ended since does not count for the one that replaced it.
+        # A connection of a process that has ended does not count for its replacement.
         return [
             rank
             for rank in others
@@ -193,9 +193,12 @@ class _Host:
         ]
 
     def _forget_who_left(self) -> None:
-        """A rank that ends before the group is complete may be started again. The lock is held."""
-        for rank, guest in list(self._control.items()):
-            if _is_silent(guest.connection):
+        """Remove ranks that ended before the group was complete, so that they can be restarted.
+
+        The caller holds the lock.
+        """
+        for rank, peer in list(self._control.items()):
+            if _is_silent(peer.connection):
                 continue
             del self._expected[rank]
             self._control.pop(rank).connection.close()
@@ -217,39 +220,39 @@ class _Host:
             "topology": "direct" if direct else "star",
             "members": [member._asdict() for member in members],
         }
-        for guest in self._control.values():
-            _send_frame(guest.connection, _BEGIN, json.dumps(message).encode())
+        for peer in self._control.values():
+            _send_frame(peer.connection, _BEGIN, json.dumps(message).encode())
         membership = Membership(members, direct)
         membership.control = {rank: self._control[rank].connection for rank in ranks}
         membership.data = {rank: self._data[rank].connection for rank in ranks}
         return membership
 
-    def _missing(self, strangers: int) -> str:
+    def _missing(self, rejected: int) -> str:
         missing = [str(rank) for rank in self._absent()]
         patience = f"{self._config.connect_timeout_ms / 1000:g} s"
         words = f"ranks that did not come within {patience}: {', '.join(missing)}"
-        if strangers:
-            who = "1 connection" if strangers == 1 else f"{strangers} connections"
-            words += f"; {who} came without proof of the group's secret"
+        if rejected:
+            connections = "1 connection" if rejected == 1 else f"{rejected} connections"
+            words += f"; {connections} did not prove to hold the group's secret"
         return words
 
     def _end(self, reason: str) -> None:
-        for guest in self._control.values():
+        for peer in self._control.values():
             with suppress(OSError):
-                _send_frame(guest.connection, _ABORT, reason.encode())
-        for guest in [*self._control.values(), *self._data.values()]:
-            guest.connection.close()
+                _send_frame(peer.connection, _ABORT, reason.encode())
+        for peer in [*self._control.values(), *self._data.values()]:
+            peer.connection.close()
 
 
-class _Visitor:
-    """Any other rank while the group assembles."""
+class _Joiner:
+    """Any other rank during assembly."""
 
     def __init__(self, config: TcpConfig, secret: bytes, tls: Tls | None) -> None:
         self._config, self._secret, self._tls = config, secret, tls
         self._member = os.urandom(16)
         self._cleanup = ExitStack()
-        self._door: Door | None = None
-        self._allowed: dict[int, str] | None = None  # rank → member, of those who may connect directly
+        self._listener: AdmissionListener | None = None
+        self._allowed: dict[int, str] | None = None  # rank → member, of those that may connect directly
         self._begun = threading.Event()
 
     def join(self) -> Membership:
@@ -258,8 +261,8 @@ class _Visitor:
         rank_0 = str(config.coordinator), config.port
         try:
             deadline = time.monotonic() + patience
-            control = self._knock(rank_0, CONTROL, deadline)
-            data = self._knock(rank_0, DATA, deadline, control)
+            control = self._connect(rank_0, CONTROL, deadline)
+            data = self._connect(rank_0, DATA, deadline, control)
             membership = _read_begin(control, config.size, time.monotonic() + patience + SLACK_SECONDS)
             membership.control[0], membership.data[0] = control, data
             if membership.direct:
@@ -269,29 +272,29 @@ class _Visitor:
         except BaseException:
             self._cleanup.close()
             raise
-        self._close_door()
+        self._stop_listening()
         return membership
 
-    def _close_door(self) -> None:
-        for late in self._door.close() if self._door else ():
+    def _stop_listening(self) -> None:
+        for late in self._listener.close() if self._listener else ():
             late.connection.close()
 
-    def _knock(
+    def _connect(
         self,
         address: tuple[str, int],
         channel: int,
         deadline: float,
         control: socket.socket | None = None,
     ) -> socket.socket:
-        """Connect and be let in; try again until the deadline as long as nobody is there.
+        """Connect and authenticate; repeat until the deadline while nothing listens there.
 
-        Where there is a control connection already, it says why nobody will ever be there.
+        An existing control connection reports if the group has failed.
         """
         begun, pause, where = time.monotonic(), 0.005, f"{address[0]} port {address[1]}"
         while True:
             try:
                 return self._introduced(address, channel, deadline)
-            except Stranger as exc:
+            except NotAMember as exc:
                 raise InitializationFailed("tcp", f"{where}: {exc}") from None
             except Refusal as exc:
                 raise InitializationFailed("tcp", str(exc)) from None
@@ -308,19 +311,19 @@ class _Visitor:
 
     @property
     def _tls_hint(self) -> str:
-        """What to look at when a connection with TLS does not come about: the other side says nothing."""
+        """Advice if a connection with TLS fails, since the other side gives no reason."""
         if self._tls is None:
             return ""
-        return "; with TLS, see that all ranks use it and that COBRE_TCP_TLS_CA has signed their certificates"
+        return "; check that all ranks use TLS and that COBRE_TCP_TLS_CA has signed their certificates"
 
     def _introduced(self, address: tuple[str, int], channel: int, deadline: float) -> socket.socket:
         connection = socket.create_connection(address, max(0.01, deadline - time.monotonic()))
         try:
             # On loopback a socket can happen to connect with itself.
             if connection.getsockname() == connection.getpeername():
-                raise ConnectionRefusedError("nobody listens there")
+                raise ConnectionRefusedError("nothing listens there")
             prepare(connection)
-            self._open_door(connection.getsockname()[0])
+            self._listen_for_peers(connection.getsockname()[0])
             if self._tls:
                 connection = self._tls.wrap(connection, server=False)
                 connection = self._tls.secure(connection, deadline)
@@ -334,18 +337,18 @@ class _Visitor:
 
     def _hello(self, channel: int) -> Hello:
         config = self._config
-        port = self._door.port if self._door else 0
+        port = self._listener.port if self._listener else 0
         return Hello(channel, config.rank, config.size, os.getpid(), port, self._member, os.urandom(32))
 
-    def _open_door(self, host: str) -> None:
-        """Accept direct connections, on the network by which rank 0 is reached and on no other."""
-        if self._door or self._config.size == 2 or self._config.topology == "star":
+    def _listen_for_peers(self, host: str) -> None:
+        """Accept direct connections, only on the network interface that reaches rank 0."""
+        if self._listener or self._config.size == 2 or self._config.topology == "star":
             return
-        self._door = Door(listen(host, 0), self._secret, self._objection, self._tls)
-        self._cleanup.callback(self._close_door)
+        self._listener = AdmissionListener(listen(host, 0), self._secret, self._objection, self._tls)
+        self._cleanup.callback(self._stop_listening)
 
     def _objection(self, hello: Hello) -> str | None:
-        self._begun.wait(DIRECT_SECONDS)  # the other may have heard before this rank that all are there
+        self._begun.wait(DIRECT_SECONDS)  # the other may have received the start message first
         who = f"rank {hello.rank} (pid {hello.pid})"
         expected = (self._allowed or {}).pop(hello.rank, None)
         if hello.channel != DIRECT or expected != hello.member.hex():
@@ -353,8 +356,8 @@ class _Visitor:
         return _incompatible(who, hello)
 
     def _connect_directly(self, membership: Membership) -> None:
-        """Connect with all ranks but 0: the higher one comes to the lower one's door."""
-        if not self._door:  # then rank 0 cannot have counted on it
+        """Connect with all ranks but 0: the higher one connects to the lower one."""
+        if not self._listener:  # rank 0 did not receive a port
             raise InitializationFailed("tcp", _NO_BEGINNING)
         rank, size, members = self._config.rank, self._config.size, membership.members
         deadline = time.monotonic() + min(DIRECT_SECONDS, self._config.timeout_s / 2)
@@ -363,42 +366,42 @@ class _Visitor:
         try:
             for lower in range(1, rank):
                 address = members[lower].host, members[lower].port
-                membership.direct_links[lower] = self._knock(address, DIRECT, deadline)
+                membership.direct_links[lower] = self._connect(address, DIRECT, deadline)
             while len(membership.direct_links) < size - 2:
-                guest = self._door.next_guest(deadline - time.monotonic())
-                if guest is None:
+                peer = self._listener.next_peer(deadline - time.monotonic())
+                if peer is None:
                     absent = sorted(set(range(1, size)) - {rank} - set(membership.direct_links))
                     numbers = ", ".join(str(one) for one in absent)
                     raise InitializationFailed("tcp", f"ranks that did not come to rank {rank}: {numbers}")
-                membership.direct_links[guest.hello.rank] = guest.connection
-                self._cleanup.callback(guest.connection.close)
-        # The latter two are raised for hosts and ports that can be none.
+                membership.direct_links[peer.hello.rank] = peer.connection
+                self._cleanup.callback(peer.connection.close)
+        # The latter two are raised for invalid hosts and ports.
         except (InitializationFailed, Refusal, ValueError, OverflowError) as exc:
             membership.direct_problem = getattr(exc, "message", str(exc))
 
 
 def _incompatible(who: str, hello: Hello) -> str | None:
-    """Say in which way another rank's program or machine cannot be in one group with this one."""
+    """Return the incompatibility of another rank's version or machine, if any."""
     if hello.version != VERSION:
         return (
-            f"{who} speaks version {hello.version} of the protocol, this rank version {VERSION}; "
-            "install the same cobre everywhere"
+            f"{who} uses version {hello.version} of the protocol, this rank version {VERSION}; "
+            "install the same version of cobre everywhere"
         )
     if hello.byte_order != BYTE_ORDER:
         theirs, ours = BYTE_ORDERS.get(hello.byte_order, "unknown"), BYTE_ORDERS[BYTE_ORDER]
-        return f"{who} has byte order {theirs}, this rank {ours}; a group needs machines of one byte order"
+        return f"{who} has byte order {theirs}, this rank {ours}; a group needs one byte order"
     return None
 
 
 def _is_silent(connection: socket.socket) -> bool:
-    """Whether nothing has come and the other end is there."""
+    """True if the connection is open and no data has arrived."""
     try:
         connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return True
     except OSError:
         return False
-    return False  # it has ended, or speaks out of turn
+    return False  # closed, or unexpected data
 
 
 def _send_frame(connection: socket.socket, tag: int, payload: bytes) -> None:
@@ -406,7 +409,7 @@ def _send_frame(connection: socket.socket, tag: int, payload: bytes) -> None:
 
 
 def _read_begin(control: socket.socket, size: int, deadline: float) -> Membership:
-    """Wait until rank 0 says that the group is complete, or why it never will be."""
+    """Wait for rank 0's message that the group is complete, or has failed."""
     try:
         magic, tag, length = _FRAME.unpack(receive(control, _FRAME.size, deadline))
         if magic != b"cbrf" or tag not in (_BEGIN, _ABORT) or length > _MOST_BEGIN_BYTES:
@@ -428,5 +431,5 @@ def _read_begin(control: socket.socket, size: int, deadline: float) -> Membershi
 
 
 def _is_whole(member: Member) -> bool:
-    """Whether the fields of a member that came as JSON are what they should be."""
+    """True if the fields of a member from JSON have the right types."""
     return [type(field) for field in member] == [int, str, int, str]

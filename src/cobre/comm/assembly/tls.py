@@ -13,7 +13,7 @@ import threading
 import time
 from contextlib import suppress
 
-from cobre.comm.assembly.handshake import Stranger
+from cobre.comm.assembly.handshake import NotAMember
 from cobre.comm.config import TcpConfig
 from cobre.errors import InitializationFailed
 
@@ -41,7 +41,7 @@ class Tls:
         """Shake hands; return the plain end of the connection.
 
         Raises:
-            Stranger: its certificate is not acceptable.
+            NotAMember: its certificate is not acceptable.
             OSError: there was no shaking of hands.
         """
         assert isinstance(wrapped, ssl.SSLSocket)  # noqa: S101
@@ -49,7 +49,7 @@ class Tls:
         try:
             wrapped.do_handshake()
         except ssl.SSLCertVerificationError as exc:
-            raise Stranger(f"its certificate is not accepted: {exc.verify_message}") from None
+            raise NotAMember(f"its certificate is not accepted: {exc.verify_message}") from None
         return self._relay.carry(wrapped)
 
     def close(self) -> None:

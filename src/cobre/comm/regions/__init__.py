@@ -1,1 +1,1 @@
-"""Memory that outlives a message: regions of one machine, and buffers gathered again and again."""
+"""Persistent memory of a group: shared regions of one machine, and gather regions."""

@@ -1,4 +1,4 @@
-"""Gathering without copies: each rank writes its part where everybody reads it."""
+"""Gather regions: each rank writes its part into memory that all ranks read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions of memory: the contract, and the one for ranks that share none."""
+"""Shared regions: the contract, and the implementation for ranks that share no memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class SharedRegion(Closing):
     def _fence(self) -> None: ...
 
     def _close(self) -> None:
-        """Release what the backend holds; called once."""
+        """Release the backend's memory; called once."""
 
 
 class HeapRegion(SharedRegion):
@@ -117,11 +117,11 @@ class HeapRegion(SharedRegion):
             ) from exc
 
     def _fence(self) -> None:
-        """There is nobody to wait for: no other rank sees this memory."""
+        """Do nothing: no other rank sees this memory."""
 
 
 def available_bytes(proc: str = "/proc", cgroups: str = "/sys/fs/cgroup") -> int:
-    """What could be allocated without swapping: the kernel's estimate, or less where a container has less."""
+    """Memory available without swapping: the kernel's estimate, or the limit of a container."""
     available = sys.maxsize
     with open(f"{proc}/meminfo") as lines:
         for line in lines:

@@ -33,7 +33,7 @@ class Windows:
         self._windows: list[tuple[MPI.Win, weakref.finalize[Any, Any]]] = []
 
     def create(self, count: int, dtype: np.dtype[Any]) -> MpiRegion:
-        """Make a region; all ranks of the communicator do so together."""
+        """Create a region; a collective of the communicator."""
         try:
             return self._create(count, dtype)
         except self._mpi.Exception as exc:
@@ -74,7 +74,7 @@ class Windows:
         self._windows.clear()
 
     def _free_unused(self) -> None:
-        """Free what no rank of this machine refers to."""
+        """Free windows that no rank of this machine refers to."""
         used = np.array([alive.alive for _, alive in self._windows], np.uint8)
         anywhere = np.zeros_like(used)
         self._node.Allreduce(used, anywhere, self._mpi.MAX)
@@ -89,7 +89,7 @@ class Windows:
 
 
 class MpiRegion(SharedRegion):
-    """Memory that the ranks of one machine truly share, by a window of MPI's."""
+    """Region in an MPI shared window, which all ranks of a machine share."""
 
     def __init__(self, memory: NDArray[Any], window: MPI.Win, mpi: Any, machine: MpiGroup) -> None:
         super().__init__(memory)

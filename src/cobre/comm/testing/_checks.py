@@ -1,4 +1,4 @@
-"""All checks, and running them one after the other."""
+"""All checks, and a function that runs them."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one check ended."""
+    """Outcome of one check."""
 
     name: str
     promise: str
     passed: bool
-    #: What was found instead; empty if it passed.
+    #: Finding of a failed check; empty if it passed.
     detail: str
     seconds: float
 
 
 def promise(check: Check) -> str:
-    """Return what a check promises: the first sentence of its docstring, on one line."""
+    """Return the promise of a check: the first sentence of its docstring, on one line."""
     return " ".join((check.__doc__ or "").split("\n\n")[0].split())
 
 

@@ -1,4 +1,4 @@
-"""What a check is, and running its bodies on the ranks of a group that exists already."""
+"""Interface of checks, and a runner for a group that exists already."""
 
 from __future__ import annotations
 

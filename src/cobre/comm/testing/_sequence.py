@@ -58,7 +58,7 @@ class _Step:
         )
 
     def data(self, rank: int, count: int) -> NDArray[Any]:
-        """What a rank contributes."""
+        """Contribution of a rank."""
         generator = np.random.default_rng([SEED, self.number, rank, count])
         return (generator.standard_normal(count) * 50).astype(self.dtype)
 
@@ -80,7 +80,7 @@ class _Step:
         return np.empty(0)
 
     def model(self, size: int) -> NDArray[Any]:
-        """What every rank's buffer must hold, worked out without a communicator."""
+        """Expected buffer of every rank, computed without a communicator."""
         if self.kind == "allgatherv":
             recv = np.ones(self.length, self.dtype)
             for rank, (count, displ) in enumerate(zip(self.counts, self.displs, strict=True)):

@@ -173,7 +173,7 @@ def _nobody_leaves_early(results: list[Any], meet: str) -> None:
 
 
 def barrier_waits_for_everybody(run_ranks: RunRanks) -> None:
-    """What every rank wrote before the barrier, every rank can read after it, whoever is late."""
+    """Every rank can read after the barrier what any rank wrote before it, however late a rank is."""
     _nobody_leaves_early(run_ranks(_arrive_late_in_turn, "barrier"), "barrier")
 
 
