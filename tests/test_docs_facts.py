@@ -54,13 +54,13 @@ def _sections(text, level):
 
 
 @pytest.mark.parametrize("error", EXCEPTIONS, ids=lambda error: error.__name__)
-def test_every_error_has_a_cause_and_a_cure(error):
+def test_every_error_has_a_cause_and_a_remedy(error):
     text = (DOCS / "reference" / "errors.md").read_text()
     told = (
         _sections(text, 3)[error.__name__] if error is not errors.CobreError else _sections(text, 1)["Errors"]
     )
     assert "**Cause.**" in told
-    assert "**Cure.**" in told
+    assert "**Remedy.**" in told
     assert f".. autoexception:: {error.__name__}\n" in told
     if error not in RAISED:
         return

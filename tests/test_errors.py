@@ -79,36 +79,35 @@ def test_the_words_say_what_happened_and_what_to_do():
         "this communicator was closed; create a new one",
         "cannot allocate a region of 1,099,511,627,776 bytes: the machine has less",
         "backend 'mpi' cannot run here: mpi4py is not installed; pip install 'cobre-parallel[mpi]'",
-        "COBRE_COMM_BACKEND='sockets' names no backend; choose one of local, shm",
+        "COBRE_COMM_BACKEND='sockets' is not a backend; choose one of local, shm",
         "backend 'tcp' could not start: port 29500 is in use",
         "backend 'shm' is not configured:\n"
         "  - COBRE_SHM_RANK is not set; it should hold a rank, for example 0",
         "rank 2 exited with code 7",
-        "this cannot be solved as it stands; 2 findings:\n"
+        "the problem is not valid; 2 findings:\n"
         "  - node 'a': the cost of column 'x' is nan\n"
         "  - there are no realisations",
-        "node 'a', realisation 3, arriving with volume = 10: the programme is infeasible. "
-        "Every node must have a solution for every state that the nodes before it can leave behind "
-        "(relatively complete recourse). Add a slack column with a high cost to the rows that can be missed, "
-        "or bounds to the states that lead here. "
-        "The programme is in infeasible_node_a_realisation_3.mps.",
-        "in iteration 7, cut 3 of node 'a' says 112 where what follows is worth 100. A programme was solved "
-        "wrongly in iteration 6. Resume from a checkpoint of before, or start again, in units in which "
-        "numbers lie between 1e-3 and 1e6: very different sizes are the usual cause. The programme is in "
-        "cut_3_node_a_realisation_0.mps.",
+        "node 'a', realisation 3, incoming state volume = 10: the programme is infeasible. "
+        "Every node must be feasible for every state that previous nodes can reach (relatively complete "
+        "recourse). Add a slack column with a high cost to rows that may be violated, or tighten the bounds "
+        "of the states. The programme was saved to infeasible_node_a_realisation_3.mps.",
+        "in iteration 7, cut 3 of node 'a' is 112, but the recomputed value is 100. A programme was solved "
+        "inaccurately in iteration 6. Resume from an earlier checkpoint, or start again in units with "
+        "coefficients between 1e-3 and 1e6: a wide range of them is the usual cause. The programme was saved "
+        "to cut_3_node_a_realisation_0.mps.",
         "a.policy: it is truncated",
-        "out/training/_manifest.json cannot be written: No space left on device. Make room, check who "
-        "may write there, or choose another output folder; what is finished stays, and its manifest says how "
-        "far the run came",
+        "out/training/_manifest.json cannot be written: No space left on device. Free disk space, "
+        "check permissions, or choose another output folder; finished results are kept, and the manifest has "
+        "the state of the run",
         "out: there is no training/_manifest.json; check the path",
-        "my_case cannot be used as it stands; 3 findings:\n"
+        "my_case is not valid; 3 findings:\n"
         "  stages.json\n"
         "    - the file is missing; add it\n"
         "  system/buses.json\n"
         "    - bus 3, buses[0].id: is odd\n"
         "    - there are no buses",
-        "'Lakes' is no hydro; did you mean Lake?",
-        "figures need more than cobre alone: pip install 'cobre-parallel[report]'",
+        "unknown hydro 'Lakes'; did you mean Lake?",
+        "dependencies of figures are missing: pip install 'cobre-parallel[report]'",
         "rank 1 was killed by SIGKILL (signal 9)",
         "rank 1 was killed by signal 60",
         "rank 0 raised InvalidRoot: broadcast: root 5 is not a rank; this communicator has ranks 0 to 1",

@@ -1,4 +1,4 @@
-"""Multi-process SDDP in Python, with the same bits whatever runs it.
+"""Hydrothermal planning and stochastic optimisation by SDDP, parallel and bit-for-bit reproducible.
 
 ```python
 import cobre
@@ -7,8 +7,8 @@ result = cobre.train("my_case", num_workers=4)
 print(result.final_lower_bound, result.termination_reason)
 ```
 
-What is here is what most programs need. `cobre.sddp` is the engine for problems of your own, `cobre.comm` the
-communication layer, `cobre.errors` has the errors of the whole package.
+The names here are what most programs need. `cobre.sddp` is the engine for other problems, `cobre.comm` the
+communication layer, and `cobre.errors` has all errors of the package.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: Where the names come from that are imported when they are first used: `cobre.comm` needs none of them.
+#: Modules of names that are imported on first use, so that `cobre.comm` stays light.
 _LAZY = {
     "Case": "cobre.case",
     "CaseLoader": "cobre.study",
@@ -72,8 +72,8 @@ __all__ = [
 ]
 
 
-#: Packages that are imported when they are first used.
-_ROOMS = (
+#: Packages that are imported on first use.
+_PACKAGES = (
     "case",
     "comm",
     "hydrothermal",
@@ -91,7 +91,7 @@ _ROOMS = (
 def __getattr__(name: str) -> Any:
     from importlib import import_module  # noqa: PLC0415
 
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return import_module(f"cobre.{name}")
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
@@ -99,4 +99,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS]
+    return [*__all__, *_PACKAGES]

@@ -1,36 +1,36 @@
-"""Every error that cobre raises on purpose.
+"""The tree of all errors that cobre raises.
 
 ```text
 CobreError
-├── CommError                  a collective or a region
-│   ├── CollectiveFailed       it could not finish on this rank
-│   ├── InvalidBufferSize      lengths do not fit together; nothing was sent
+├── CommError                  collectives and regions
+│   ├── CollectiveFailed       a collective could not finish on this rank
+│   ├── InvalidBufferSize      lengths are inconsistent; nothing was sent
 │   ├── InvalidRoot            no such rank
-│   ├── InvalidCommunicator    it was closed, or a failure has finished it
+│   ├── InvalidCommunicator    closed, or unusable after a failure
 │   └── AllocationFailed       no memory for a region
 ├── BackendError               choosing and starting a backend
 │   ├── BackendNotAvailable    known, but it cannot run here
 │   ├── InvalidBackend         no backend has that name
-│   ├── InitializationFailed   it was configured, and could not start
-│   └── MissingConfiguration   a setting is absent or malformed
-├── WorkerError                a rank that was started here failed
-├── MissingExtra               what an optional part of the package needs is not installed
-├── ValidationError            what was given cannot be used
-│   ├── InvalidProblem         a multistage problem is not well formed; lists all that was found
-│   ├── CaseError              a case folder cannot be used; lists all that was found
-│   └── InvalidChoice          no plant, bus, stage or figure is called so; lists those that come near
-├── SolverError                solving went wrong
+│   ├── InitializationFailed   configured, but it could not start
+│   └── MissingConfiguration   a setting is missing or malformed
+├── WorkerError                a worker process failed
+├── MissingExtra               optional dependencies are not installed
+├── ValidationError            invalid input
+│   ├── InvalidProblem         invalid multistage problem; lists all findings
+│   ├── CaseError              invalid case folder; lists all findings
+│   └── InvalidChoice          unknown name of a plant, bus, stage or figure; lists similar names
+├── SolverError                numerical failure
 │   ├── SolveError             a linear programme has no solution, or the solver found none
-│   └── BoundError             a cut or a bound is beyond what can be
-└── IOError                    a file or a folder cannot be read or written
-    ├── PolicyFileError        a policy file is damaged, foreign or of another problem
+│   └── BoundError             a cut or a bound violates a known bound
+└── IOError                    a file or folder cannot be read or written
+    ├── PolicyFileError        a policy file is damaged, or belongs to another problem
     ├── OutputError            results cannot be written
-    └── ResultsError           a folder is no result, not a whole one, or damaged
+    └── ResultsError           results are missing, incomplete or damaged
 ```
 
-Each error has fields for programs and says in words what happened and what to do next. All of them
-survive pickling, because they travel between processes. An object of the wrong kind (a list where
-an array is needed, a read-only result) is Python's own ``TypeError`` or ``ValueError``.
+Each error has fields for programs, and a message that says what happened and what to do next. All of them
+survive pickling, because they travel between processes. An argument of the wrong type (a list where an array
+is needed, a read-only array) raises Python's own ``TypeError`` or ``ValueError``.
 """
 
 import signal as signals
@@ -70,24 +70,24 @@ __all__ = [
 
 
 class CobreError(Exception):
-    """The base of all errors of this package."""
+    """Base class of all errors of this package."""
 
     @property
     def kind(self) -> str:
-        """What went wrong, as one word for programs: the name of the class, unless a class knows better."""
+        """Kind of error as one word for programs, by default the name of the class."""
         return type(self).__name__
 
 
 class CommError(CobreError):
-    """A collective or a shared region went wrong."""
+    """Failure of a collective or a shared region."""
 
 
 class CollectiveFailed(CommError):
     """A collective could not finish on this rank.
 
-    When a peer died, stayed silent or called something else, the communicator is finished; every
-    later call says so with `InvalidCommunicator`. The one exception is a call refused because
-    another thread was inside a collective: it never began, and the other thread's call goes on.
+    After a peer died, stayed silent or called a different collective, the communicator is unusable, and every
+    later call raises `InvalidCommunicator`. The one exception is a call refused because another thread was
+    inside a collective: it never began, and the other thread's call continues.
     """
 
     def __init__(self, operation: str, message: str, mpi_error_code: int = 0) -> None:
@@ -102,7 +102,7 @@ class CollectiveFailed(CommError):
 
 
 class InvalidBufferSize(CommError):
-    """Lengths do not fit together. Found before anything was sent; the communicator is as before.
+    """Inconsistent buffer lengths. Nothing was sent, and the communicator stays usable.
 
     ``expected`` and ``actual`` count elements, or entries for ``counts`` and ``displs``.
     """
@@ -132,7 +132,7 @@ class InvalidRoot(CommError):
 
 
 class InvalidCommunicator(CommError):
-    """The communicator or region is no longer usable: closed, or finished by a failure."""
+    """The communicator or region is unusable: it was closed, or a collective failed."""
 
     def __init__(self, message: str = "the communicator is no longer usable") -> None:
         super().__init__(message)
@@ -143,7 +143,7 @@ class InvalidCommunicator(CommError):
 
 
 class AllocationFailed(CommError):
-    """There is no memory for a region of that size."""
+    """Not enough memory for a region."""
 
     def __init__(self, requested_bytes: int, message: str) -> None:
         super().__init__(requested_bytes, message)
@@ -155,11 +155,11 @@ class AllocationFailed(CommError):
 
 
 class BackendError(CobreError):
-    """No communicator could be made."""
+    """No communicator could be created."""
 
 
 class BackendNotAvailable(BackendError):
-    """The backend exists but cannot run here. It is never replaced by another."""
+    """The backend exists but cannot run here. It is never replaced by another one."""
 
     def __init__(self, requested: str, reason: str, remedy: str = "") -> None:
         super().__init__(requested, reason, remedy)
@@ -173,7 +173,7 @@ class BackendNotAvailable(BackendError):
 
 
 class InvalidBackend(BackendError):
-    """No backend has that name. ``source`` is the variable or argument that asked for it."""
+    """Unknown backend. ``source`` is the variable or argument that named it."""
 
     def __init__(self, requested: str, available: Sequence[str], source: str = "backend") -> None:
         super().__init__(requested, tuple(available), source)
@@ -182,13 +182,13 @@ class InvalidBackend(BackendError):
         self.source = source
 
     def __str__(self) -> str:
-        return f"{self.source}={self.requested!r} names no backend; choose one of {', '.join(self.available)}"
+        return f"{self.source}={self.requested!r} is not a backend; choose one of {', '.join(self.available)}"
 
 
 class InitializationFailed(BackendError):
-    """The backend was configured, and could not start.
+    """The backend is configured, but it could not start.
 
-    Its kind is ``"IncompatibleSettings"`` where the program is set up in a way that rules it out.
+    Its kind is ``"IncompatibleSettings"`` where settings of the program rule the backend out.
     """
 
     def __init__(self, backend: str, message: str, kind: str = "InitializationFailed") -> None:
@@ -198,7 +198,7 @@ class InitializationFailed(BackendError):
 
     @property
     def kind(self) -> str:
-        """What went wrong, as one word for programs."""
+        """Kind of error as one word for programs."""
         return str(self.args[2])
 
     def __str__(self) -> str:
@@ -206,7 +206,7 @@ class InitializationFailed(BackendError):
 
 
 class ConfigurationProblem(NamedTuple):
-    """One setting that is absent or malformed; ``actual`` is None when it is absent."""
+    """Setting that is missing or malformed; ``actual`` is None if it is missing."""
 
     variable: str
     expected: str
@@ -219,7 +219,7 @@ class ConfigurationProblem(NamedTuple):
 
 
 class MissingConfiguration(BackendError):
-    """Settings are absent or malformed. All of them are listed, not only the first."""
+    """Settings of a backend are missing or malformed; all of them are listed."""
 
     def __init__(self, backend: str, problems: Sequence[ConfigurationProblem]) -> None:
         super().__init__(backend, tuple(problems))
@@ -228,7 +228,7 @@ class MissingConfiguration(BackendError):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names of the settings at fault, in the order of the reference table."""
+        """Names of these settings, in the order of the reference table."""
         return tuple(problem.variable for problem in self.problems)
 
     def __str__(self) -> str:
@@ -237,14 +237,14 @@ class MissingConfiguration(BackendError):
 
 
 class WorkerError(CobreError):
-    """A rank that was started here failed: the first one, which the others may only have followed.
+    """Failure of a rank that was started here. If several failed, it is the first one.
 
     Attributes:
-        rank: which one.
-        exit_code: what its process exited with; None if it did not exit by itself.
+        rank: number of the rank.
+        exit_code: exit code of its process; None if it was killed.
         inner: the exception that it raised, also as ``__cause__``, with its own traceback as a note;
-            `TimeoutError` if it ran for too long; None if it left no word.
-        signal: the number of the signal that killed it; None if none did.
+            `TimeoutError` if it ran for too long; None if it reported none.
+        signal: number of the signal that killed it; None if none did.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class WorkerError(CobreError):
 
 
 class MissingExtra(CobreError):
-    """An optional part of the package is asked for: ``what`` needs the ``extra``, which is not installed."""
+    """``what`` needs optional dependencies, those of ``extra``, which are not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(what, extra)
@@ -281,19 +281,19 @@ class MissingExtra(CobreError):
         self.extra = extra
 
     def __str__(self) -> str:
-        return f"{self.what} need more than cobre alone: pip install 'cobre-parallel[{self.extra}]'"
+        return f"dependencies of {self.what} are missing: pip install 'cobre-parallel[{self.extra}]'"
 
 
 class ValidationError(CobreError):
-    """What was given cannot be used."""
+    """Invalid input."""
 
 
 class SolverError(CobreError):
-    """Solving went wrong."""
+    """Numerical failure: a programme without a solution, or an invalid bound."""
 
 
 class IOError(CobreError):  # noqa: A001  the name that the public interface gives it
-    """A file or a folder cannot be used: ``path`` says which, ``reason`` why and what to do."""
+    """File or folder ``path`` cannot be used; ``reason`` says why and what to do."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
@@ -305,7 +305,7 @@ class IOError(CobreError):  # noqa: A001  the name that the public interface giv
 
 
 class InvalidProblem(ValidationError):
-    """A problem, or how it is to be solved, is not well formed. ``findings`` has all that is wrong."""
+    """Invalid problem or options of the solution method. ``findings`` lists everything that is wrong."""
 
     def __init__(self, findings: Sequence[str]) -> None:
         super().__init__(tuple(findings))
@@ -314,19 +314,19 @@ class InvalidProblem(ValidationError):
     def __str__(self) -> str:
         count = len(self.findings)
         lines = "".join(f"\n  - {finding}" for finding in self.findings)
-        return f"this cannot be solved as it stands; {count} finding{'s'[: count != 1]}:{lines}"
+        return f"the problem is not valid; {count} finding{'s'[: count != 1]}:{lines}"
 
 
 class SolveError(SolverError):
     """A linear programme has no solution, or the solver found none.
 
     Attributes:
-        status: ``"infeasible"``, ``"unbounded"``, ``"inaccurate"`` (called optimal, and no proof of it),
-            or what else the solver said.
-        node: the name of the node whose programme it is.
-        realization: the number of its realisation; None if it was none of the node's own.
-        state: the incoming state, by name.
-        saved: the file to which the programme was saved, in MPS format; None if it could not be.
+        status: ``"infeasible"``, ``"unbounded"``, ``"inaccurate"`` (reported as optimal, but not
+            verified), or another status of the solver.
+        node: name of its node.
+        realization: number of the realisation; None if it was not one of the node's own.
+        state: incoming state by name.
+        saved: MPS file with the programme; None if it could not be written.
     """
 
     def __init__(
@@ -347,48 +347,48 @@ class SolveError(SolverError):
     def __str__(self) -> str:
         which = "" if self.realization is None else f", realisation {self.realization}"
         state = ", ".join(f"{name} = {value:.6g}" for name, value in self.state.items())
-        saved = f" The programme is in {self.saved}." if self.saved else ""
+        saved = f" The programme was saved to {self.saved}." if self.saved else ""
         return (
-            f"node {self.node!r}{which}, arriving with {state or 'no states'}: "
+            f"node {self.node!r}{which}, incoming state {state or 'empty'}: "
             f"{_SOLVE_ADVICE.get(self.status, f'the solver ended with {self.status!r}. {_NUMERICS}')}{saved}"
         )
 
 
 _NUMERICS = (
-    "All attempts failed: from a clean basis, with other scaling, with presolve, by an interior point. The "
-    "usual cause is numbers of very different sizes; choose units in which they lie between 1e-3 and 1e6."
+    "All attempts failed: from a clean basis, with other scaling, with presolve, with an interior point. The "
+    "usual cause is a wide range of coefficients; choose units in which they lie between 1e-3 and 1e6."
 )
 _SOLVE_ADVICE = {
     "infeasible": (
-        "the programme is infeasible. Every node must have a solution for every state that the nodes before "
-        "it can leave behind (relatively complete recourse). Add a slack column with a high cost to the rows "
-        "that can be missed, or bounds to the states that lead here."
+        "the programme is infeasible. Every node must be feasible for every state that previous nodes can "
+        "reach (relatively complete recourse). Add a slack column with a high cost to rows that may be "
+        "violated, or tighten the bounds of the states."
     ),
     "inaccurate": (
-        "what the solver calls optimal is not: its values and duals do not prove each other. " + _NUMERICS
+        "the solver reports an optimum, but primal and dual solutions do not verify it. " + _NUMERICS
     ),
     "unbounded": (
         "the programme is unbounded. A cost has the wrong sign or a column lacks a bound; if the "
-        "problem has a value bound, check that too."
+        "problem has a value bound, check it too."
     ),
 }
 
 
 class BoundError(SolverError):
-    """A cut or a bound is beyond what can be: nothing that is learnt from here on could be relied on.
+    """A cut or a bound violates a known bound; later results would be invalid.
 
-    A cut, or the problem's value bound, claims more than what follows is worth at a state that was visited;
-    or the bound was better before, although cuts were only added since.
+    A cut, or the problem's value bound, exceeds the future cost at a visited state; or the bound got worse
+    although cuts were only added.
 
     Attributes:
-        iteration: in which it was noticed.
-        node: the name of the node whose cut or value bound it is; ``"root"`` for the bound of training.
-        claimed: what the cut or the earlier bound says.
-        found: the value, computed anew.
-        saved: the file to which a programme was saved, in MPS format: the node's, with its cuts, or the first
-            node's; None if it could not be.
-        cut: the number of the cut at its node; None for a bound.
-        born: the iteration that made the cut, 0 if it came with a policy to start from; None for a bound.
+        iteration: iteration in which it was detected.
+        node: name of the node of the cut or value bound; ``"root"`` for the bound of training.
+        claimed: value of the cut or of the earlier bound.
+        found: recomputed value.
+        saved: MPS file with the programme of the node and its cuts, or of the first node; None if it could
+            not be written.
+        cut: number of the cut at its node; None for a bound.
+        born: iteration that generated the cut, 0 for a cut of the warm-start policy; None for a bound.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  these are its fields
@@ -412,46 +412,48 @@ class BoundError(SolverError):
 
     def __str__(self) -> str:
         if self.cut is not None:
-            who = f"cut {self.cut} of node {self.node!r}"
+            subject = f"cut {self.cut} of node {self.node!r}"
         else:
-            who = "the bound so far" if self.node == "root" else f"the value bound of node {self.node!r}"
-        what = f"{who} says {self.claimed:.8g} where what follows is worth {self.found:.8g}"
-        saved = f" The programme is in {self.saved}." if self.saved else ""
-        return f"in iteration {self.iteration}, {what}. {self._advice()}{saved}"
+            subject = (
+                "the previous bound" if self.node == "root" else f"the value bound of node {self.node!r}"
+            )
+        claim = f"{subject} is {self.claimed:.8g}, but the recomputed value is {self.found:.8g}"
+        saved = f" The programme was saved to {self.saved}." if self.saved else ""
+        return f"in iteration {self.iteration}, {claim}. {self._advice()}{saved}"
 
     def _advice(self) -> str:
         if self.cut is None and self.node != "root":
-            return "Give the problem a value_bound that no value can be better than."
+            return "Give the problem a valid value_bound."
         if self.born == 0:
             return (
-                "The cut came with the policy that training started from, which is of another problem or "
-                "damaged. Start without it."
+                "The cut came with the warm-start policy, which belongs to another problem or is damaged. "
+                "Start without it."
             )
         when = f"in iteration {self.born}" if self.born else "in an earlier iteration"
         return (
-            f"A programme was solved wrongly {when}. Resume from a checkpoint of before, or start again, in "
-            "units in which numbers lie between 1e-3 and 1e6: very different sizes are the usual cause."
+            f"A programme was solved inaccurately {when}. Resume from an earlier checkpoint, or start again "
+            "in units with coefficients between 1e-3 and 1e6: a wide range of them is the usual cause."
         )
 
 
 class PolicyFileError(IOError):
-    """A file is not a policy that can be used here: ``path`` says which file, ``reason`` why."""
+    """File ``path`` is not a policy that can be used here; ``reason`` says why."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or doubtful, in a case folder.
+    """Error or warning about a case folder.
 
     Attributes:
-        kind: what sort of thing: ``"missing_file"``, ``"unknown_file"``, ``"unreadable"``, ``"syntax"``,
+        kind: kind of finding: ``"missing_file"``, ``"unknown_file"``, ``"unreadable"``, ``"syntax"``,
             ``"schema"``, ``"reference"``, ``"duplicate"``, ``"dimension"``, ``"meaning"`` or
             ``"unsupported"``.
         file: relative to the folder, with forward slashes; empty for the folder itself.
-        entity: of which plant, bus, stage, ...; empty if it is of none.
-        field: where in the file, as in ``hydros[3].reservoir.min_storage_hm3``, or the column; may be empty.
-        value: what stands there, if that is a number, a truth or some text.
-        message: what is wrong with it.
-        suggestion: what to do about it; may be empty.
+        entity: plant, bus, stage, ...; may be empty.
+        field: place in the file, as in ``hydros[3].reservoir.min_storage_hm3``, or the column; may be empty.
+        value: value found there, if it is a number, a boolean or text.
+        message: description of the problem.
+        suggestion: remedy; may be empty.
     """
 
     kind: str
@@ -469,9 +471,9 @@ class Finding:
 
 
 class CaseError(ValidationError):
-    """A case folder cannot be used. ``findings`` has all that is wrong with it, not only the first.
+    """Invalid case folder. ``findings`` lists all errors, not only the first.
 
-    ``warnings`` are doubtful, no more; ``folder`` is the folder as it was given.
+    ``warnings`` lists the warnings; ``folder`` is the folder as given.
     """
 
     def __init__(
@@ -484,7 +486,7 @@ class CaseError(ValidationError):
 
     def __str__(self) -> str:
         count = len(self.findings)
-        lines = [f"{self.folder} cannot be used as it stands; {count} finding{'s'[: count != 1]}:"]
+        lines = [f"{self.folder} is not valid; {count} finding{'s'[: count != 1]}:"]
         for file in dict.fromkeys(finding.file for finding in self.findings):
             if file:
                 lines.append(f"  {file}")
@@ -494,7 +496,7 @@ class CaseError(ValidationError):
 
 
 class InvalidChoice(ValidationError):
-    """``given`` is no ``what`` that there is; ``known`` are all of them."""
+    """``given`` is not the name of any ``what``; ``known`` lists the valid names."""
 
     def __init__(self, what: str, given: str, known: Sequence[str]) -> None:
         super().__init__(what, given, tuple(known))
@@ -503,31 +505,31 @@ class InvalidChoice(ValidationError):
         self.known = tuple(known)
 
     def __str__(self) -> str:
-        import difflib  # noqa: PLC0415  every rank imports this file, and none asks for names
+        import difflib  # noqa: PLC0415  every rank imports this file, few need it
 
         near = difflib.get_close_matches(self.given.lower(), [name.lower() for name in self.known], 5, 0.5)
         meant = [name for name in self.known if name.lower() in near]
         if meant:
-            return f"{self.given!r} is no {self.what}; did you mean {' or '.join(meant)}?"
+            return f"unknown {self.what} {self.given!r}; did you mean {' or '.join(meant)}?"
         few = ", ".join(self.known[:8]) + (", ..." if len(self.known) > 8 else "")
-        return f"{self.given!r} is no {self.what}; there are: {few or 'none'}"
+        return f"unknown {self.what} {self.given!r}; choose one of: {few or 'none'}"
 
 
 class OutputError(IOError):
-    """A file or folder of results cannot be written: ``path`` says which, ``reason`` why."""
+    """File or folder ``path`` of results cannot be written; ``reason`` says why."""
 
     def __str__(self) -> str:
         return (
-            f"{self.path} cannot be written: {self.reason}. Make room, check who may write there, or choose "
-            "another output folder; what is finished stays, and its manifest says how far the run came"
+            f"{self.path} cannot be written: {self.reason}. Free disk space, check permissions, or choose "
+            "another output folder; finished results are kept, and the manifest has the state of the run"
         )
 
 
 class ResultsError(IOError):
     """A folder cannot be read as results.
 
-    ``path`` says which file or folder, ``status`` whether it is ``"missing"``, ``"incomplete"`` (the run is
-    under way, failed or was killed) or ``"damaged"``, and ``reason`` tells the rest.
+    ``path`` is the file or folder, ``status`` is ``"missing"``, ``"incomplete"`` (the run has not finished,
+    failed or was killed) or ``"damaged"``, and ``reason`` gives the details.
     """
 
     def __init__(self, path: str, status: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Sample means with their confidence intervals, and the gap between such a mean and a bound."""
+"""Sample means with confidence intervals, and the gap between a mean and a bound."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Literal, Self
 
 @dataclass(frozen=True)
 class Estimate:
-    """A sample mean.
+    """Sample mean with its standard deviation.
 
     Attributes:
-        mean: of the sample.
-        standard_deviation: of the sample, with n - 1 in the denominator; 0 for a sample of one.
-        count: the size of the sample.
+        mean: mean of the sample.
+        standard_deviation: standard deviation, with n - 1 in the denominator; 0 for a sample of one.
+        count: size of the sample.
     """
 
     mean: float
@@ -25,7 +25,7 @@ class Estimate:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Self:
-        """Return the estimate from a sample, with the same bits whatever its order.
+        """Return the estimate from a sample; its order does not affect any bit.
 
         >>> Estimate.of([1.0, 2.0, 3.0])
         Estimate(mean=2.0, standard_deviation=1.0, count=3)
@@ -37,7 +37,7 @@ class Estimate:
         return cls(mean, math.sqrt(squares / max(len(values) - 1, 1)), len(values))
 
     def half_width(self, confidence: float = 0.95) -> float:
-        """Return half the length of the mean's confidence interval; infinite for a sample of one.
+        """Return the half-width of the mean's confidence interval; infinite for a sample of one.
 
         >>> round(Estimate(mean=0.0, standard_deviation=10.0, count=100).half_width(), 2)
         1.96
@@ -51,9 +51,9 @@ class Estimate:
 def relative_gap(bound: float, mean: float, sense: Literal["min", "max"] = "min") -> float | None:
     """Return the gap between a mean and a bound as a share of the bound; None where it is undefined.
 
-    It is undefined unless the bound is positive and both are finite: a share of zero means nothing, and a
-    share of a negative number has the wrong sign. A negative gap is a mean that is better than the bound by
-    chance.
+    It is undefined unless the bound is positive and both are finite: a share of zero has no meaning, and a
+    share of a negative number has the wrong sign. A negative gap is a mean better than the bound, by sampling
+    error.
 
     >>> relative_gap(100.0, 110.0), relative_gap(100.0, 90.0, "max"), relative_gap(-100.0, 110.0)
     (0.1, 0.1, None)
@@ -62,7 +62,7 @@ def relative_gap(bound: float, mean: float, sense: Literal["min", "max"] = "min"
 
 
 def gap_percent(bound: float, mean: float) -> float | None:
-    """Return `relative_gap` of a cost in percent, rounded once, as files have it.
+    """Return `relative_gap` of a cost in percent, rounded once, as written to files.
 
     >>> gap_percent(100.0, 107.0), gap_percent(0.0, 107.0)
     (7.0, None)

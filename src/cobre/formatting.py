@@ -12,21 +12,21 @@ from html import escape
 from typing import Literal
 
 _SCALES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1.0, ""))
-#: What stopped a training, by the names of the rules in ``config.json``.
+#: Stopping rules by their names in ``config.json``.
 _RULES = {
     "iteration_limit": "the iteration limit",
     "time_limit": "the time limit",
-    "bound_stalling": "a bound that no longer moves",
-    "statistical": "a bound within the sampling error",
-    "simulation": "simulations that no longer change",
-    "gap": "a gap that is small enough",
+    "bound_stalling": "a stalled bound",
+    "statistical": "the statistical test",
+    "simulation": "stable simulations",
+    "gap": "the gap tolerance",
 }
 
 _CELL = "text-align:left;padding:2px 16px 2px 0;vertical-align:top"
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number of things.
+    """Return a number with its noun, singular or plural.
 
     >>> count(1, "bus"), count(2, "bus"), count(3, "trajectory", "trajectories"), count(27383, "cut")
     ('1 bus', '2 buses', '3 trajectories', '27,383 cuts')
@@ -35,7 +35,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Return a time that passes, as short as it can be understood.
+    """Return a duration as on a clock, for times that are still running.
 
     >>> [clock(seconds) for seconds in (0.04, 5.25, 59.6, 83, 3723, 200_000)]
     ['0.0 s', '5.2 s', '1:00', '1:23', '1:02:03', '2 d 7:33:20']
@@ -52,7 +52,7 @@ def clock(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its two largest units.
+    """Return a duration in its two largest units.
 
     >>> duration(0.25), duration(25.0), duration(98.4), duration(7265.0)
     ('0.25 s', '25 s', '1 min 38 s', '2 h 1 min')
@@ -66,7 +66,7 @@ def duration(seconds: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Return a cost or a bound, with all digits in front of the point if that is readable.
+    """Return a cost or a bound with all digits before the decimal point, if that is readable.
 
     >>> [amount(value) for value in (0.00123, 34.5, 15_223_448_102.44, 1e17, float("-inf"))]
     ['0.00123', '34.50', '15,223,448,102', '1e+17', '-inf']
@@ -78,7 +78,7 @@ def amount(value: float) -> str:
 
 
 def money(value: float, digits: int = 4) -> str:
-    """Return an amount with so many digits.
+    """Return an amount of money with a number of significant digits.
 
     >>> money(16341184655.3), money(-1234.5), money(0.0)
     ('16.34 billion $', '-1,234 $', '0 $')
@@ -88,7 +88,7 @@ def money(value: float, digits: int = 4) -> str:
 
 
 def money_between(mean: float, half: float) -> str:
-    """Return an amount and by how much it may be off, to the digits that this leaves certain.
+    """Return an amount with its half-width, rounded to the digits that are significant.
 
     >>> money_between(16408123456.0, 331234567.0), money_between(5.0, 0.0)
     ('16.41 ± 0.33 billion $', '5.000 ± 0.000 $')
@@ -101,7 +101,7 @@ def money_between(mean: float, half: float) -> str:
 
 
 def percent(share: float, sign: Literal["", "+"] = "") -> str:
-    """Return a share in percent: two digits, all of those before the point, and a trifle as such.
+    """Return a share in percent with two digits, or all digits before the decimal point.
 
     >>> percent(0.7149), percent(0.0041), percent(0.0000026), percent(0.0)
     ('71 %', '0.41 %', 'less than 0.001 %', '0 %')
@@ -117,7 +117,7 @@ def percent(share: float, sign: Literal["", "+"] = "") -> str:
 
 
 def gap_text(gap: float | None) -> str:
-    """Return a relative gap in percent; large ones, as in the first iterations, by their order only.
+    """Return a relative gap in percent; large ones, as in the first iterations, as a limit only.
 
     >>> gap_text(0.0123), gap_text(-0.5), gap_text(23.0), gap_text(None)
     ('1.23 %', '-50.00 %', '> 100 %', 'undefined')
@@ -128,10 +128,10 @@ def gap_text(gap: float | None) -> str:
 
 
 def stopped(reason: str) -> str:
-    """Return what stopped a training, from the name of the rule or rules.
+    """Return the stopping rules of a training as text.
 
     >>> stopped("iteration_limit+bound_stalling"), stopped("of another kind")
-    ('the iteration limit and a bound that no longer moves', 'of another kind')
+    ('the iteration limit and a stalled bound', 'of another kind')
     """
     return " and ".join(_RULES.get(rule, rule) for rule in reason.split("+"))
 
@@ -141,7 +141,7 @@ def _scale(value: float) -> tuple[float, str]:
 
 
 def _digits(value: float, digits: int, sign: Literal["", "+"] = "") -> str:
-    """So many digits, but all of those before the point."""
+    """Number with significant digits, but at least all before the decimal point."""
     if value == 0 or not math.isfinite(value):
         return f"{value:.0f}"
     places = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
@@ -149,7 +149,7 @@ def _digits(value: float, digits: int, sign: Literal["", "+"] = "") -> str:
 
 
 def html_card(title: str, facts: Mapping[str, object], svg: str | None = None) -> str:
-    """Return a title, facts below one another, and a picture, as HTML.
+    """Return a title, a list of facts and a picture as HTML.
 
     >>> html_card("Policy", {"states": 2})[:44]
     '<div><div style="font-weight:600">Policy</di'
@@ -159,7 +159,7 @@ def html_card(title: str, facts: Mapping[str, object], svg: str | None = None) -
 
 
 def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a title and a table with a header, as HTML."""
+    """Return a title and a table with a header as HTML."""
     heads = "".join(f'<th style="{_CELL};opacity:.65">{escape(name)}</th>' for name in header)
     body = "".join(_row(row) for row in rows)
     return f"<div>{_title(title)}{_table(f'<tr>{heads}</tr>{body}')}</div>"

@@ -33,7 +33,7 @@ def test_it_prints_one_table(check):
     code, out, err = output_of(check("-n", "2", "--backend", "socket", "--only", "in_range"))
     assert (code, err) == (0, "")
     assert out.startswith("socket, 2 ranks")
-    assert out.endswith("1 of 1 promises kept\n")
+    assert out.endswith("1 of 1 checks passed\n")
 
 
 def test_a_broken_promise_is_1_and_is_reported_in_full(check, tmp_path, monkeypatch):
@@ -46,7 +46,7 @@ def test_a_broken_promise_is_1_and_is_reported_in_full(check, tmp_path, monkeypa
     code, out, err = output_of(check("-n", "2", "--backend", "socket", "--only", "broadcast"))
     assert (code, err) == (1, "")
     assert "broadcast_reaches_everybody_from_every_root: " in out
-    assert "promises kept\n" in out
+    assert "checks passed\n" in out
 
 
 def test_a_backend_that_starts_no_ranks_says_so(check):

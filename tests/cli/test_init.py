@@ -12,7 +12,7 @@ def test_a_new_folder_and_what_to_do_next(tmp_path):
     code, out, err = cobre("init", "my case", cwd=tmp_path)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("made my case from the template one-reservoir (the simplest; ")
+    assert lines[0].startswith("created my case from template one-reservoir (")
     assert lines[-4:] == ["", "next:", "  cobre validate 'my case'", "  cobre run 'my case' --workers 2"]
     assert "config.json how to train, and what to simulate" in [" ".join(line.split()) for line in lines]
     assert all(len(line) <= 80 for line in lines[1:])
@@ -22,7 +22,7 @@ def test_a_new_folder_and_what_to_do_next(tmp_path):
 def test_a_template_by_name(tmp_path):
     code, out, _ = cobre("init", "--template", "cascade", tmp_path / "case")
     assert code == 0
-    assert out.startswith(f"made {tmp_path / 'case'} from the template cascade\n")
+    assert out.startswith(f"created {tmp_path / 'case'} from template cascade\n")
     assert len(case.load(tmp_path / "case").hydros) == 5
 
 
@@ -63,7 +63,7 @@ def test_schemas_are_exported_with_words_for_editors(tmp_path):
     assert (code, err) == (0, "")
     assert out.splitlines()[:2] == [
         "wrote 17 schemas to s",
-        "for VS Code: copy s/vscode-settings.json to .vscode/settings.json where you open your cases",
+        "VS Code: copy s/vscode-settings.json to .vscode/settings.json in the folder of your cases",
     ]
     assert (tmp_path / "s" / "hydros.schema.json").exists()
     assert out.splitlines()[2].endswith(f'"$schema": "{(tmp_path / "s/config.schema.json").as_uri()}"')

@@ -212,7 +212,7 @@ def test_a_wrong_variable_is_refused(launch):
 
 def test_an_unknown_backend_is_refused(start_process):
     code, _, err = output_of(start_process(*COBRE, "launch", "-n", "2", "--backend", "sockets", "true"))
-    assert (code, err.split(";")[0]) == (2, "error: backend='sockets' names no backend")
+    assert (code, err.split(";")[0]) == (2, "error: backend='sockets' is not a backend")
 
 
 def test_help_has_an_example(start_process):

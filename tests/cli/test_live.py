@@ -143,8 +143,8 @@ def test_ctrl_c_leaves_a_terminal_in_order_and_a_command_that_goes_on(window, wo
     assert "elapsed" not in "\n".join(shown.terminal.history)
     said = shown.seen.splitlines()
     assert said[-2] == "interrupted; what was finished is in out/policy/checkpoint.cobre"
-    assert said[-1].startswith("go on with: ")
-    command = shlex.split(said[-1].removeprefix("go on with: "))
+    assert said[-1].startswith("resume with: ")
+    command = shlex.split(said[-1].removeprefix("resume with: "))
     assert command == ["cobre", "run", str(case), *given, "--output", "out", "--color", "always", "--resume"]
 
     config = json.loads((case / "config.json").read_text())
@@ -164,7 +164,7 @@ def test_a_signal_ends_the_view_as_ctrl_c_does(window, tmp_path):
     shown.process.send_signal(signal.SIGTERM)
     assert shown.end() == 128 + signal.SIGTERM
     assert shown.terminal.cursor
-    assert shown.seen.splitlines()[-1] == f"go on with: cobre run {case} --output out --resume"
+    assert shown.seen.splitlines()[-1] == f"resume with: cobre run {case} --output out --resume"
 
 
 def test_a_window_that_is_made_smaller_while_it_runs(window, tmp_path):
@@ -303,7 +303,7 @@ def test_json_lines_come_while_it_runs_and_end_with_the_object(tmp_path, start_p
     assert (last["event"], last["exit_code"], process.returncode) == ("run_failed", 130, 130)
     assert last["error"]["kind"] == "Interrupted"
     assert last["resume"] == f"cobre run {case} --output out --output-format jsonl --resume"
-    assert err.splitlines()[-1] == f"go on with: {last['resume']}"
+    assert err.splitlines()[-1] == f"resume with: {last['resume']}"
 
 
 def test_json_lines_of_a_whole_run(quick, tmp_path):
@@ -371,5 +371,5 @@ def test_help_fits_a_screen():
     lines = out.splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
-    for words in ("Example: cobre run", "130 after", "Work", "Output"):
+    for words in ("Example: cobre run", "130 after", "--workers", "--output"):
         assert words in out

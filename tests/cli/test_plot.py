@@ -38,7 +38,7 @@ def test_the_ending_tells_the_kind_of_file(output, tmp_path):
 @pytest.mark.parametrize("asked", [["--list"], []])
 def test_figures_are_listed_with_what_can_be_chosen(output, asked):
     lines = plot(output, *asked).output.splitlines()
-    assert lines[0].startswith("convergence  Has the training converged")
+    assert lines[0].startswith("convergence  Has training converged")
     assert "             --hydro: lake" in lines
     assert "             --stage: Jan 2026, Feb 2026, Mar 2026, Apr 2026, ..., Nov 2026" in lines
 
@@ -53,10 +53,10 @@ def test_what_cannot_be_drawn_is_listed_with_its_reason(output, tmp_path):
 def test_errors_have_their_codes(output, tmp_path):
     unknown = plot(output, "storage", "--hydro", "lakes").exception
     assert isinstance(unknown, InvalidChoice)
-    assert str(unknown) == "'lakes' is no hydro; did you mean lake?"
+    assert str(unknown) == "unknown hydro 'lakes'; did you mean lake?"
     assert exit_code(unknown) == 1
     foreign = plot(output, "storage", "--bus", 0).exception
-    assert str(foreign) == "'bus' is no choice of figure storage; there are: hydro"
+    assert str(foreign) == "unknown option of figure storage 'bus'; choose one of: hydro"
     nothing = plot(tmp_path, "storage").exception
     assert isinstance(nothing, ResultsError)
     assert exit_code(nothing) == 3

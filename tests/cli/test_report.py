@@ -103,4 +103,4 @@ def test_it_loads_neither_the_solver_nor_the_reader_of_cases(case, tmp_path, cal
     code, out, err = python(program, case / "output", page)
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == ""
-    assert "one more hm³ saves" in page.read_text(encoding="utf-8")
+    assert "water value, $/hm³" in page.read_text(encoding="utf-8")

@@ -95,7 +95,7 @@ def test_an_interrupted_run_says_how_to_go_on(number, workers, start_process, tm
     assert len(pq.read_table(tmp_path / "out/training/convergence.parquet")) >= finished
     config["training"]["stopping_rules"][0]["limit"] = finished + 2
     (case / "config.json").write_text(json.dumps(config))
-    said, *arguments = shlex.split(command.removeprefix("go on with: "))
+    said, *arguments = shlex.split(command.removeprefix("resume with: "))
     assert said == "cobre"
     code, out, err = cobre(*arguments)
     assert code == 0, err
@@ -246,14 +246,14 @@ def test_a_full_disk(tmp_path):
 
 
 def test_validation_lists_all_for_people_and_for_programs(case, tmp_path):
-    assert cobre("validate", case)[:2] == (0, f"{case} can be used: 0 errors, 0 warnings\n")
+    assert cobre("validate", case)[:2] == (0, f"{case} is valid: 0 errors, 0 warnings\n")
     bad = MISTAKES["unknown id"][0](tmp_path / "bad")
     (bad / "stages.json").unlink()
     code, out, err = cobre("validate", bad, env={**os.environ, "COLUMNS": "200"})
     assert (code, err) == (1, "")
     assert "there is no bus 99" in out
     assert "the file is missing" in out
-    assert out.endswith(f"{bad} cannot be used as it stands: 2 errors, 0 warnings\n")
+    assert out.endswith(f"{bad} is not valid: 2 errors, 0 warnings\n")
     code, out, err = cobre("validate", bad, "--output-format", "json")
     report = json.loads(out)
     assert (code, report["valid"], report["layers_completed"]) == (1, False, 0)

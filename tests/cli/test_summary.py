@@ -39,7 +39,7 @@ def test_a_case(folder):
     for part in (
         "12 stages, 1 hydro plant, 3 thermal plants, 1 bus",
         "2026-01-01 to 2026-12-31, 1 block in each stage",
-        "250 GWh when full, 16.8 % of the load; 50 % full at the beginning",
+        "250 GWh maximum, 16.8 % of the load; 50 % at the beginning",
         "3 forward passes in each iteration; stops after 4 iterations; seed 1",
         "city 170 180 162 150 0 0",
         "└── lake 162 MW, 1,000 hm³ (50 % full), inflow 94.7 m³/s",
@@ -57,7 +57,7 @@ def test_a_result(folder):
         "4 iterations in ",
         "stopped by the iteration limit",
         f"lower bound {found.training.lower_bound:,.0f}",
-        "with 95 % confidence, 5 scenarios",
+        "(95 % CI, 5 scenarios)",
         "lake 500",
         f"cobre report {folder / 'output'}",
     ):
@@ -87,8 +87,12 @@ def test_a_run_that_failed(result):
     ("make", "code", "said"),
     [
         (lambda folder: folder / "nothing", 3, "there is no such folder"),
-        (lambda folder: folder / "system", 3, "it is neither a case, which has a config.json, nor a result"),
-        (lambda folder: folder.parent, 3, "it is neither a case"),
+        (
+            lambda folder: folder / "system",
+            3,
+            "it is neither a case folder with config.json nor a result folder with training/_manifest.json",
+        ),
+        (lambda folder: folder.parent, 3, "it is neither a case folder"),
         (lambda folder: damage(folder / "output/training/convergence.parquet", 2), 3, "cannot be read"),
         (lambda folder: damage(folder / "output/training/_manifest.json", 2), 3, "cannot be read"),
         (lambda folder: damage(folder / "stages.json", 1), 1, "1 finding"),
@@ -178,10 +182,10 @@ def test_a_large_result_stays_readable(folder):
 def test_the_same_bits(folder):
     code, out, err = cobre("compare", folder / "output", folder / "again", "--exit-code")
     assert (code, err) == (0, "")
-    assert out.splitlines()[:3] == [f"A {folder / 'output'}", f"B {folder / 'again'}", "the same bits"]
-    assert "bounds the same bits" in words(out)
-    assert "policies the same bits" in words(out)
-    assert "simulations the same bits, 5 scenarios" in words(out)
+    assert out.splitlines()[:3] == [f"A {folder / 'output'}", f"B {folder / 'again'}", "same bits"]
+    assert "bounds same bits" in words(out)
+    assert "policies same bits" in words(out)
+    assert "simulations same bits, 5 scenarios" in words(out)
 
 
 @pytest.fixture(scope="module")
@@ -201,11 +205,11 @@ def other(folder):
 def test_what_differs_is_told_and_may_be_an_exit_code(folder, other, options, code):
     found, out, err = cobre("compare", folder / "output", other, *options)
     assert (found, err) == (code, "")
-    assert out.splitlines()[2] == "they differ"
+    assert out.splitlines()[2] == "different results"
     assert "training.stopping_rules[0].limit 4 1" in words(out)
-    assert "bounds the same bits for 1 iteration;" in words(out)
+    assert "bounds same bits for 1 iteration;" in words(out)
     assert "5 scenarios with the same inflows and loads" in words(out)
-    assert "by pairs of scenarios" in words(out)
+    assert "from paired scenarios" in words(out)
     assert max(map(len, out.splitlines()[3:])) <= 80  # after the paths
 
 

@@ -50,7 +50,7 @@ def test_a_terminal_shows_a_live_line():
         "training 12 nodes with 2 states, 8 trajectories per iteration, on 4 ranks of 1 thread over shm"
         in text
     )
-    assert "until: 3 iterations [or so]" in text
+    assert "stopping rule: 3 iterations [or so]" in text
     assert "1/3 ━━━━         bound -inf, mean 110 ± 9.8, 0.5 s, 1:00 left" in text
     assert "3/3 ━━━━━━━━━━━━ bound 100, mean 110 ± 9.8, gap 10.00 %, 1.5 s" in text
     assert "stopped: the limit of 3 iterations; 3 iterations, bound 100" in text

@@ -158,7 +158,7 @@ def test_after_a_training_there_is_only_what_was_said(moving, size):
     assert not drawing()
     said = "".join(screen.terminal.history)
     assert said.startswith("training 24 nodes with 10 states")
-    assert "until: 150 iterationsstopped: the limit of 150 iterations; 150 iterations, " in said
+    assert "stopping rule: 150 iterationsstopped: the limit of 150 iterations; 150 iterations, " in said
     table.close()
 
 

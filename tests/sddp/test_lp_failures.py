@@ -80,7 +80,7 @@ def test_an_infeasible_programme_is_named_saved_and_explained(where, tmp_path, m
     assert error.realization == 1
     assert error.state.keys() == {"stock"}
     assert error.state["stock"] < 2
-    assert "'t three', realisation 1, arriving with stock = " in str(error)
+    assert "'t three', realisation 1, incoming state stock = " in str(error)
     assert "relatively complete recourse" in str(error)
     assert "slack column with a high cost" in str(error)
     path = Path(error.saved)
@@ -143,7 +143,7 @@ def test_a_folder_that_cannot_be_written_costs_the_file_and_not_the_error(tmp_pa
     with pytest.raises(SolveError) as caught:
         train(without_recourse(), 20, trajectories=4)
     assert caught.value.saved is None
-    assert "The programme is in" not in str(caught.value)
+    assert "The programme was saved to" not in str(caught.value)
 
 
 def test_maximising_names_the_same(tmp_path, monkeypatch):
@@ -153,7 +153,7 @@ def test_maximising_names_the_same(tmp_path, monkeypatch):
     problem = MultistageProblem.linear(
         [ends[0], lost], {f"v{i}": 1.0 for i in range(3)}, sense="max", value_bound=0
     )
-    with pytest.raises(SolveError, match="node 'b', realisation 0, arriving with v0 = ") as caught:
+    with pytest.raises(SolveError, match="node 'b', realisation 0, incoming state v0 = ") as caught:
         train(problem, 2)
     assert status_of(caught.value.saved)[0] == STATUS["infeasible"]
 

@@ -10,26 +10,26 @@ from cobre import __version__
 from cobre.cli._group import LazyGroup, new_app
 from cobre.errors import CobreError
 
-#: The commands: each is the function of its name, or the Typer ``app``, in the module of its name, which is
-#: imported when it is asked for. The line is how its help begins.
+#: Commands by heading, each with the first line of its help. A command is the function of its name, or the
+#: Typer ``app``, in the module of its name, which is imported on demand.
 COMMANDS = {
-    "A study": {
+    "Studies": {
         "init": "Make a case folder from a template.",
         "validate": "Check a case folder without solving anything.",
         "run": "Train a policy for a case and simulate it.",
-        "summary": "Say in a few numbers what a case is, or what a run has found.",
-        "report": "One page with everything about a result, for a browser.",
-        "plot": "Draw a figure of a run, and write it to a file.",
-        "compare": "Say what differs between two results.",
+        "summary": "Summarise a case or the results of a run.",
+        "report": "Write an HTML report of a run.",
+        "plot": "Draw a figure of a run and write it to a file.",
+        "compare": "Compare the results of two runs.",
     },
     "Processes": {
-        "launch": "Run a command as the ranks of a group on this machine.",
-        "comm": "What can communicate here, whether it works, and how fast.",
+        "launch": "Start a command as a group of ranks on this machine.",
+        "comm": "List, check and benchmark communication backends.",
     },
-    "This installation": {
-        "completion": "Print the script that makes Tab complete cobre's commands.",
-        "schema": "JSON Schemas of the case files, for editors.",
-        "version": "What is installed here: versions, solver, machine, backends.",
+    "Installation": {
+        "completion": "Print or install shell completion.",
+        "schema": "Show or export JSON Schemas of the case files, for editors.",
+        "version": "Show versions, solver, machine and backends.",
     },
 }
 
@@ -44,7 +44,7 @@ app = new_app(name="cobre", cls=_Commands, no_args_is_help=True, pretty_exceptio
 
 @app.callback(invoke_without_command=True)
 def _cobre(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
-    """Multi-process SDDP, with the same bits whatever runs it.
+    """Hydrothermal planning by SDDP, parallel and bit-for-bit reproducible.
 
     Example: cobre init my_case && cobre run my_case --workers 2
     """
@@ -54,8 +54,8 @@ def _cobre(version: bool = typer.Option(False, "--version", help="Print the vers
 
 
 def main() -> None:
-    """Run the command; an error of ours is one plain paragraph, not a traceback."""
-    if "_COBRE_COMPLETE" in os.environ:  # a shell asks what may come next
+    """Run the command; errors of cobre are printed as one paragraph, without a traceback."""
+    if "_COBRE_COMPLETE" in os.environ:  # a shell asks for completions
         from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415
 
         completion_init()

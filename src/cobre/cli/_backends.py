@@ -1,4 +1,4 @@
-"""What can communicate here, for the commands that tell of it."""
+"""Backends available on this machine, for ``cobre comm info`` and ``cobre version``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Backends:
-    """The backends, the one that would be chosen here and why, and the variables that have a say in it."""
+    """Available backends, the one chosen here and why, and the variables that influence the choice."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self.status = available_backends()
@@ -34,7 +34,7 @@ class Backends:
             self.refusal = str(error)
 
     def plain(self) -> dict[str, Any]:
-        """In JSON's types."""
+        """Return the content as JSON-compatible types."""
         nothing = {"backend": None, "reason": self.refusal, "passed_over": (), "warning": ""}
         return {
             "backends": [asdict(status) for status in self.status.values()],
@@ -43,10 +43,10 @@ class Backends:
         }
 
     def show(self, console: Console) -> None:
-        """For people."""
+        """Print the content as a table and lines."""
         console.print(_table(self.status.values()))
         if self.choice is None:
-            console.print(f"Chosen here: nothing, because {self.refusal}", soft_wrap=True)
+            console.print(f"Chosen here: none, because {self.refusal}", soft_wrap=True)
         else:
             _show_choice(console, self.choice)
         for name, value in self.variables.items():
@@ -54,7 +54,7 @@ class Backends:
 
 
 def _relevant(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that have a say in the choice; a secret is only said to be there."""
+    """Variables that influence the choice; the value of a secret is not shown."""
     ours = (BACKEND_VARIABLE, "COBRE_SHM_", "COBRE_TCP_", "COBRE_MPI_")
     found = {
         name: value
@@ -66,7 +66,7 @@ def _relevant(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _table(backends: Iterable[BackendStatus]) -> Table:
     table = Table(title="Backends", title_justify="left")
-    for heading in ("backend", "runs here", "what it is, or what is missing", "from"):
+    for heading in ("backend", "available", "description, or what is missing", "package"):
         table.add_column(heading)
     for backend in backends:
         words = backend.summary or "; ".join(filter(None, (backend.reason, backend.remedy)))
@@ -78,6 +78,6 @@ def _table(backends: Iterable[BackendStatus]) -> Table:
 def _show_choice(console: Console, choice: Choice) -> None:
     console.print(f"Chosen here: {choice.backend}, because {choice.reason}", soft_wrap=True)
     for passed in choice.passed_over:
-        console.print(f"Passed over: {passed}", soft_wrap=True)
+        console.print(f"Not chosen: {passed}", soft_wrap=True)
     if choice.warning:
         console.print(f"Warning: {choice.warning}", style="yellow", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What a shell offers when Tab is pressed: names that are quick to find out."""
+"""Shell completions of arguments: templates, backends, figures, schemas and folders."""
 
 from __future__ import annotations
 
@@ -6,54 +6,54 @@ from pathlib import Path
 
 import cobre
 
-#: How many folders of one level are looked into.
+#: Most folders searched per level.
 MOST = 200
 
 
 def template_names() -> list[str]:
-    """The templates of ``cobre init``; `cobre.case` would take long to import."""
+    """Templates of ``cobre init``, listed without the slow import of `cobre.case`."""
     folder = Path(cobre.__file__).parent / "case" / "templates"
     return sorted(path.name for path in folder.iterdir() if path.is_dir())
 
 
 def backend_names() -> list[str]:
-    """The backends, and the word that leaves the choice to cobre."""
-    from cobre.comm.registry import backend_names as names  # noqa: PLC0415  it imports NumPy
+    """Names of backends, and ``auto``."""
+    from cobre.comm.registry import backend_names as names  # noqa: PLC0415  imports NumPy
 
     return ["auto", *names()]
 
 
 def figure_names() -> list[str]:
-    """The figures of ``cobre plot``."""
+    """Figures of ``cobre plot``."""
     from cobre.report import FIGURES  # noqa: PLC0415
 
     return list(FIGURES)
 
 
 def schema_names() -> list[str]:
-    """The files of a case that have a schema."""
+    """Case files that have a schema."""
     from cobre.case import schemas  # noqa: PLC0415
 
     return [Path(file).stem for file in schemas()]
 
 
 def case_folders(incomplete: str) -> list[str]:
-    """The case folders that begin so, or are in folders that do. If there are none, shells offer files."""
+    """Case folders that begin with the text, or are inside folders that do."""
     return _folders(incomplete, 3, "config.json")
 
 
 def result_folders(incomplete: str) -> list[str]:
-    """Likewise, those of results, which often are in case folders."""
+    """Result folders that begin with the text; they are searched one level deeper, inside cases."""
     return _folders(incomplete, 4, "training/_manifest.json", "simulation/_manifest.json")
 
 
 def any_folders(incomplete: str) -> list[str]:
-    """Likewise, both."""
+    """Case and result folders that begin with the text."""
     return sorted({*case_folders(incomplete), *result_folders(incomplete)})
 
 
 def _folders(incomplete: str, levels: int, *marks: str) -> list[str]:
-    """Look so many levels deep, and not for ever: somebody waits."""
+    """Search a limited number of levels and folders, because a user waits for the answer."""
     start, slash, begun = incomplete.rpartition("/")
     root = Path(start + slash or ".")
     level = [path for path in _inside(root) if path.name.startswith(begun)]
@@ -69,5 +69,5 @@ def _folders(incomplete: str, levels: int, *marks: str) -> list[str]:
 def _inside(folder: Path) -> list[Path]:
     try:
         return [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
-    except OSError:  # not there, or not ours to look at: nothing to offer
+    except OSError:  # missing or not readable: no completions
         return []

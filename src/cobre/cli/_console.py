@@ -1,4 +1,4 @@
-"""The consoles of the command, in colour or not, and the options that all commands share."""
+"""Consoles for standard output and error, and the options that commands share."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Color = Literal["auto", "always", "never"]
-COLOR_HELP = "Colours: auto is in a terminal, or as NO_COLOR and FORCE_COLOR say."
+COLOR_HELP = "Colours; auto: in a terminal, unless NO_COLOR or FORCE_COLOR is set."
 ColorOption = Annotated[Color, typer.Option(help=COLOR_HELP)]
 FormatOption = Annotated[
-    Literal["human", "json"], typer.Option("-f", "--output-format", help="For people, or for programs.")
+    Literal["human", "json"],
+    typer.Option("-f", "--output-format", help="Text for people, or JSON for programs."),
 ]
 
 
 def stdout(color: Color = "auto", *, watched: bool = True) -> Console:
-    """Return the console for what was asked for; ``watched`` is false where a terminal is nobody's."""
+    """Return the console for results; ``watched`` is false where a launcher collects the output."""
     return _console(color, watched and sys.stdout.isatty(), stderr=False)
 
 
@@ -30,9 +31,9 @@ def stderr(color: Color = "auto", *, watched: bool = True) -> Console:
 
 
 def coloured(color: Color, terminal: bool) -> bool:
-    """Whether to write in colour: by the option, else by the variables, else in terminals.
+    """Decide on colours: by the option, else by the variables, else in terminals.
 
-    Of the variables, ``NO_COLOR`` comes first; one that is empty counts as not set (no-color.org).
+    ``NO_COLOR`` takes precedence over ``FORCE_COLOR``; an empty variable counts as not set (no-color.org).
     """
     if color != "auto":
         return color == "always"
@@ -42,13 +43,13 @@ def coloured(color: Color, terminal: bool) -> bool:
 
 
 def _console(color: Color, terminal: bool, *, stderr: bool) -> Console:
-    from rich.console import Console  # noqa: PLC0415  help and mistakes should not wait for it
+    from rich.console import Console  # noqa: PLC0415  help should not wait for it
 
     styled = coloured(color, terminal)
     return Console(
         stderr=stderr,
         force_terminal=terminal or styled,
-        # Colours may be asked for anywhere, but things move in real terminals only.
+        # Colours may be forced anywhere, but live displays need a real terminal.
         force_interactive=terminal and os.environ.get("TERM") != "dumb",
         color_system="standard" if styled else None,
         no_color=not styled,

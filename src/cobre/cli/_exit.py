@@ -1,4 +1,4 @@
-"""How a command ends: words for people, an exit code for scripts, no traceback for a user's mistake."""
+"""End of a command: error message and exit code, and an orderly end on signals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cobre.errors import (
 if TYPE_CHECKING:
     from cobre.comm import LaunchedRank
 
-#: Which exit code tells of which errors; others are of settings that do not go together, 2.
+#: Exit codes of errors; all others, such as incompatible options, have 2.
 EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
     (ValidationError, 1),
     (errors.IOError, 3),
@@ -35,13 +35,13 @@ EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
     (CommError, 5),
 )
 
-#: How long a rank that has nothing to add waits before it leaves.
+#: Time that a rank without a message of its own waits before it exits.
 PATIENCE_S = 5.0
 
 
 def launched_here() -> LaunchedRank:
-    """Return the rank that a launcher started this process as, 0 of 1 outside of a group."""
-    from cobre.comm import LaunchedRank, launched_rank  # noqa: PLC0415  it imports NumPy
+    """Return the rank as which a launcher started this process, 0 of 1 outside of a group."""
+    from cobre.comm import LaunchedRank, launched_rank  # noqa: PLC0415  imports NumPy
 
     try:
         launched = launched_rank()
@@ -52,19 +52,19 @@ def launched_here() -> LaunchedRank:
 
 @contextmanager
 def resumable(checkpoint: Path, command: str) -> Iterator[None]:
-    """Turn SIGTERM and Ctrl-C into an orderly end that tells how to go on.
+    """End in order on SIGTERM and Ctrl-C, with the command that resumes the run.
 
     Schedulers signal all ranks. Rank 0, which saves the run, acts on it; the others stay until it has,
     because it could not save anything while it waits for one that has left.
     """
-    from cobre.comm.launch import terminated_in_order  # noqa: PLC0415  it imports NumPy
+    from cobre.comm.launch import terminated_in_order  # noqa: PLC0415  imports NumPy
 
     written = _written(checkpoint)
     with terminated_in_order(ignored=launched_here().rank != 0):
         try:
             yield
         except KeyboardInterrupt as interrupt:
-            typer.echo(_words(checkpoint, command, _written(checkpoint) != written), err=True)
+            typer.echo(_interrupted(checkpoint, command, _written(checkpoint) != written), err=True)
             leave(exit_code_of(interrupt))
 
 
@@ -72,46 +72,46 @@ def _written(path: Path) -> int | None:
     return path.stat().st_mtime_ns if path.exists() else None
 
 
-def _words(checkpoint: Path, command: str, saved: bool) -> str:
+def _interrupted(checkpoint: Path, command: str, saved: bool) -> str:
     if saved:
-        return f"interrupted; what was finished is in {checkpoint}\ngo on with: {command}"
+        return f"interrupted; finished iterations are saved in {checkpoint}\nresume with: {command}"
     if checkpoint.exists():
-        return f"interrupted; go on with: {command}"
-    return "interrupted before anything was finished"
+        return f"interrupted; resume with: {command}"
+    return "interrupted before the first checkpoint"
 
 
 def end(error: CobreError) -> NoReturn:
-    """Say what went wrong, once for all ranks if all found the same, and exit."""
+    """Print the error, once for all ranks if they share it, and exit."""
     rank = launched_here().rank
     if rank == 0:
         typer.echo(f"error: {error}", err=True)
-    elif isinstance(error, OutputError | SolverError):  # the others all ranks meet, or follow from another's
+    elif isinstance(error, OutputError | SolverError):  # other errors occur on all ranks
         typer.echo(f"error on rank {rank}: {error}", err=True)
     else:
-        time.sleep(PATIENCE_S)  # launchers end all ranks when one leaves, and rank 0 has yet to speak
+        time.sleep(PATIENCE_S)  # launchers end all ranks when one exits, and rank 0 prints first
     leave(exit_code(error))
 
 
 def leave(code: int) -> NoReturn:
-    """Exit. The other ranks of an MPI job, which would not notice, end with it."""
+    """Exit. Other ranks of an MPI job would not notice, so the job is aborted."""
     if "mpi4py.MPI" in sys.modules:
-        from cobre.comm.mpi import abort_job  # noqa: PLC0415  only who runs on MPI has it
+        from cobre.comm.mpi import abort_job  # noqa: PLC0415  loaded already under MPI
 
         abort_job(code)
     sys.exit(code)
 
 
 def exit_code_of(error: BaseException) -> int:
-    """The code that tells of what ended a command."""
+    """Exit code for an exception that ended a command."""
     if isinstance(error, KeyboardInterrupt):
-        from cobre.comm.launch import Terminated  # noqa: PLC0415  it imports NumPy
+        from cobre.comm.launch import Terminated  # noqa: PLC0415  imports NumPy
 
         return 128 + (error.args[0] if isinstance(error, Terminated) else int(signal.SIGINT))
     return exit_code(error) if isinstance(error, CobreError) else 1
 
 
 def exit_code(error: CobreError) -> int:
-    """The code of an error."""
+    """Exit code of an error."""
     inner = error.inner if isinstance(error, WorkerError) else None
     if isinstance(inner, CobreError):
         return exit_code(inner)

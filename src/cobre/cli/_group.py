@@ -1,7 +1,7 @@
-"""Commands that are imported when they are asked for.
+"""Commands that are imported on demand.
 
-``cobre --help`` answers at once, although most commands need packages that take long to import: the list of
-commands is a table of names and lines, and only the command that runs is imported.
+``cobre --help`` is fast although most commands need packages that import slowly: it lists names and summaries
+from a table, and only the command that runs is imported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 
 class LazyGroup(TyperGroup):
-    """A group that knows the names and summaries of its commands, and imports one when it is asked for.
+    """Command group that lists commands from a table and imports each on demand.
 
     Command ``name`` is the function ``name``, or the Typer ``app``, in the module ``name`` of `package`.
     """
@@ -29,7 +29,7 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         for summaries in self.table.values():
-            for name, summary in summaries.items():  # these stand in the list, and never run
+            for name, summary in summaries.items():  # placeholders for the list, which never run
                 self.add_command(TyperCommand(name, help=summary))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -39,12 +39,12 @@ class LazyGroup(TyperGroup):
                 formatter.write_dl(list(summaries.items()))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Import the command that is asked for."""
-        name, stand_in, rest = super().resolve_command(ctx, args)
-        return name, stand_in and self.load(str(name)), rest
+        """Import the command that is called."""
+        name, placeholder, rest = super().resolve_command(ctx, args)
+        return name, placeholder and self.load(str(name)), rest
 
     def load(self, name: str) -> Any:
-        """Return the command itself."""
+        """Import and return a command."""
         module = import_module(f"{self.package}.{name}")
         app = getattr(module, "app", None)
         if app is None:
@@ -56,5 +56,5 @@ class LazyGroup(TyperGroup):
 
 
 def new_app(**options: Any) -> typer.Typer:
-    """Return an application whose help is plain text, which needs no import of rich and fits 80 columns."""
+    """Return a Typer application with plain-text help, which does not import rich and fits 80 columns."""
     return typer.Typer(add_completion=False, rich_markup_mode=None, **options)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from cobre import __version__
 
-#: The packages whose versions matter for what a run computes, writes or shows.
+#: Packages whose versions affect results, files or output.
 PACKAGES = ("numpy", "highspy", "pyarrow", "pydantic", "typer", "rich", "mpi4py", "altair", "mcp")
 
 
@@ -20,7 +20,7 @@ class Installation:
     """Versions, compiled parts and machine.
 
     Attributes:
-        version: of cobre.
+        version: version of cobre.
         python: version and implementation of the interpreter.
         executable: path of the interpreter.
         packages: version of each dependency; None for one that is not installed.
@@ -41,7 +41,7 @@ class Installation:
 
 
 def inspect_installation() -> Installation:
-    """Return what is installed here, without importing anything slow."""
+    """Inspect the installation, without slow imports."""
     return Installation(
         version=__version__,
         python=f"{platform.python_version()} ({platform.python_implementation()})",
@@ -67,7 +67,7 @@ def _file(module: str) -> str | None:
 
 
 def _usable_cpus() -> int:
-    """Containers and schedulers give a process fewer than the machine has."""
+    """CPUs of this process, which containers and schedulers limit."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What there is to say of a finished run: figures for programs, words for people."""
+"""Outcome of a run: JSON for programs, a summary for people."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from cobre.case import Case
     from cobre.study import RunResult, SimulationResult, TrainingResult
 
-#: Of means that are sampled.
+#: Confidence level of intervals of sampled means.
 CONFIDENCE = 0.95
 
 
 def figures(case: Case, done: RunResult) -> dict[str, Any]:
-    """Return all that is worth knowing, in JSON's types."""
+    """Return the outcome as JSON-compatible types."""
     training, simulation = done.training, done.simulation
     found: dict[str, Any] = in_json_types(
         {
@@ -43,7 +43,7 @@ def figures(case: Case, done: RunResult) -> dict[str, Any]:
 
 
 def next_commands(output: Path) -> list[str]:
-    """What to run next."""
+    """Commands that show the results."""
     return [shlex.join(["cobre", name, str(output)]) for name in ("report", "summary")]
 
 
@@ -86,13 +86,13 @@ def _simulation(simulation: SimulationResult, training: TrainingResult | None) -
         "mean_cost": estimate.mean,
         "standard_deviation": estimate.standard_deviation,
         "half_width_95": estimate.half_width(CONFIDENCE),
-        "lower_bound_inside": None if training is None else _place(simulation, training) == "inside",
+        "lower_bound_inside": None if training is None else _bound_position(simulation, training) == "inside",
         "seconds": simulation.seconds,
     }
 
 
-def _place(simulation: SimulationResult, training: TrainingResult) -> str:
-    """Where the lower bound is, relative to the interval of the simulated mean."""
+def _bound_position(simulation: SimulationResult, training: TrainingResult) -> str:
+    """Position of the lower bound relative to the confidence interval of the simulated mean."""
     estimate, bound = simulation.estimate, training.final_lower_bound
     half = estimate.half_width(CONFIDENCE)
     if bound < estimate.mean - half:
@@ -101,7 +101,7 @@ def _place(simulation: SimulationResult, training: TrainingResult) -> str:
 
 
 def _files(folder: Path, policy: str) -> dict[str, list[str]]:
-    """Where things are in the folder; of the simulation one folder per table, which has many files."""
+    """Files in the output folder; for the simulation, one folder per table."""
     found = {
         "policy": (folder / policy).glob("*.cobre"),
         "training": (path for path in (folder / "training").rglob("*") if path.is_file()),
@@ -116,7 +116,7 @@ def _files(folder: Path, policy: str) -> dict[str, list[str]]:
 
 
 def show(console: Console, case: Case, done: RunResult) -> None:
-    """Tell how a run ended: a panel in a terminal, elsewhere lines."""
+    """Print the summary of a run: a panel in a terminal, lines elsewhere."""
     rows = _rows(done, in_words=console.is_interactive)
     commands = next_commands(done.output_directory)
     if not console.is_interactive:
@@ -148,7 +148,7 @@ def _rows(done: RunResult, *, in_words: bool) -> list[tuple[str, str]]:
     if training is not None and simulation is not None and simulation.scenarios > 1:
         rows.append(("gap", _compared(simulation, training)))
     if training is not None:
-        rows.append(("time", _split(training)))
+        rows.append(("time", _times(training)))
     return [*rows, ("written to", str(done.output_directory))]
 
 
@@ -171,15 +171,16 @@ def _simulated(simulation: SimulationResult) -> str:
 def _compared(simulation: SimulationResult, training: TrainingResult) -> str:
     bound, mean = training.final_lower_bound, simulation.mean_cost
     if _risk_averse(training):
-        return "the lower bound is of a risk measure, and the mean is not: they need not be close"
+        return "the lower bound is risk-averse, the simulated mean is not: they are not comparable"
     apart = f"{100 * abs(mean - bound) / abs(bound):.2f} % " if bound else ""
     side = "above" if bound > mean else "below"
     advice = {
-        "inside": "inside its 95 % interval",
-        "below": "outside its 95 % interval: more iterations may close the gap",
-        "above": "outside its 95 % interval: simulate more scenarios, and look for warnings",
+        "inside": "inside its 95 % confidence interval",
+        "below": "outside its 95 % confidence interval: more iterations may close the gap",
+        "above": "outside its 95 % confidence interval: simulate more scenarios, and check warnings",
     }
-    return f"the lower bound is {apart}{side} the simulated mean, {advice[_place(simulation, training)]}"
+    position = _bound_position(simulation, training)
+    return f"the lower bound is {apart}{side} the simulated mean, {advice[position]}"
 
 
 def _risk_averse(training: TrainingResult) -> bool:
@@ -189,15 +190,15 @@ def _risk_averse(training: TrainingResult) -> bool:
     )
 
 
-def _split(training: TrainingResult) -> str:
+def _times(training: TrainingResult) -> str:
     whole = training.engine.seconds or 1.0
     shares = ", ".join(f"{name} {100 * seconds / whole:.0f} %" for name, seconds in phases(training).items())
     active = training.engine.log[-1].cuts_active if training.engine.log else 0
-    return f"{shares}; {count(training.total_cuts, 'cut')} made, {active:,} in use"
+    return f"{shares}; {count(training.total_cuts, 'cut')}, {active:,} active"
 
 
 def in_json_types(value: Any) -> Any:
-    """Return a value in JSON's types: what it does not know is said in words, what is not finite is None."""
+    """Return a value as JSON-compatible types: other types as text, numbers that are not finite as None."""
     if isinstance(value, BaseException):
         return error_figures(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -214,7 +215,7 @@ def in_json_types(value: Any) -> Any:
 
 
 def error_figures(error: BaseException) -> dict[str, Any]:
-    """Return the kind of an error, its words and its fields."""
+    """Return the kind, message and fields of an error."""
     if isinstance(error, KeyboardInterrupt):
         return {"kind": "Interrupted", "message": "interrupted"}
     fields = {name: value for name, value in vars(error).items() if not name.startswith("_")}

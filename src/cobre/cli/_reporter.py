@@ -79,7 +79,7 @@ class TerminalReporter(RunReporter):
     @contextmanager
     def listening(self) -> Iterator[Sequence[Listener]]:
         """Show the progress of the run."""
-        from cobre.progress import LiveTable  # noqa: PLC0415  it takes half a second
+        from cobre.progress import LiveTable  # noqa: PLC0415  slow import
 
         with LiveTable(_console.stderr(self._color, watched=self._watched)) as table:
             yield (table,)

@@ -1,4 +1,4 @@
-"""A case in a few numbers, for people."""
+"""Summary of a case as text and tables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cobre.formatting import count
 
 
 def show(console: Console, case: CaseSummary, limit: int | None) -> None:
-    """Print it; at most so many rows of a table."""
+    """Print the summary; each table has at most ``limit`` rows."""
     heading(console, case.folder)
     facts(console, dict(_overview(case)))
     _show_buses(console, case, limit)
     if case.hydros:
-        _show_rivers(console, case, limit)
+        _show_cascades(console, case, limit)
     for warning in case.warnings:
         console.print(Text(f"warning: {warning}", "yellow"), soft_wrap=True)
     next_steps(console, ["validate", case.folder], ["run", case.folder, "--workers", "2"])
@@ -30,11 +30,11 @@ def _overview(case: CaseSummary) -> Iterator[tuple[str, str]]:
     last = date.fromisoformat(case.end) - timedelta(days=1)
     yield "size", sizes(case.counts)
     yield "time", f"{case.start} to {last}, {_between(case.blocks, 'block')} in each stage"
-    yield "randomness", _randomness(case)
+    yield "uncertainty", _uncertainty(case)
     if case.annual_discount_percent:
-        yield "discounting", f"{case.annual_discount_percent:.4g} % a year"
+        yield "discounting", f"{case.annual_discount_percent:.4g} % per year"
     if case.risk_averse_stages:
-        yield "risk", f"{count(case.risk_averse_stages, 'stage')} weigh bad outcomes more"
+        yield "risk", f"risk-averse in {count(case.risk_averse_stages, 'stage')}"
     if case.stored_gwh:
         yield "stored energy", _stored(case)
     if case.hydros:
@@ -44,18 +44,18 @@ def _overview(case: CaseSummary) -> Iterator[tuple[str, str]]:
     yield "simulation", simulated
 
 
-def _randomness(case: CaseSummary) -> str:
+def _uncertainty(case: CaseSummary) -> str:
     kinds = {"inflow": "inflow", "load": "load", "ncs": "source"}
-    who = ", ".join(count(size, kinds[kind]) for kind, size in case.random.items())
-    openings = f"{_between(case.openings, 'realisation')} of {who or 'nothing'} in each stage"
-    memory = f", inflows look back {count(case.lags, 'stage')}" if case.lags else ""
-    return f"{openings}, {'given' if case.given_openings else 'drawn'}{memory}"
+    sources = ", ".join(count(size, kinds[kind]) for kind, size in case.random.items())
+    openings = f"{_between(case.openings, 'realisation')} of {sources or 'nothing'} in each stage"
+    memory = f", inflow model of order {case.lags}" if case.lags else ""
+    return f"{openings}, {'from a file' if case.given_openings else 'sampled'}{memory}"
 
 
 def _stored(case: CaseSummary) -> str:
     share = 100 * case.initial_gwh / case.stored_gwh
     time = f", {100 * case.stored_gwh / case.load_gwh:.3g} % of the load" if case.load_gwh else ""
-    return f"{number(case.stored_gwh)} GWh when full{time}; {share:.0f} % full at the beginning"
+    return f"{number(case.stored_gwh)} GWh maximum{time}; {share:.0f} % at the beginning"
 
 
 def _inflow(case: CaseSummary) -> str:
@@ -72,7 +72,7 @@ def _between(bounds: tuple[int, int], name: str) -> str:
 
 def _show_buses(console: Console, case: CaseSummary, limit: int | None) -> None:
     buses = sorted(case.buses, key=lambda bus: -bus.peak_mw)
-    columns = ("mean load", "peak", "hydro", "thermal", "other, mean", "lines in")
+    columns = ("mean load", "peak", "hydro", "thermal", "other, mean", "import lines")
     rows: Rows = [
         (bus.name, bus.load_mw, bus.peak_mw, bus.hydro_mw, bus.thermal_mw, bus.source_mw, bus.line_mw)
         for bus in buses
@@ -84,13 +84,13 @@ def _show_buses(console: Console, case: CaseSummary, limit: int | None) -> None:
     more(console, len(buses), limit)
 
 
-def _show_rivers(console: Console, case: CaseSummary, limit: int | None) -> None:
-    """Each river from its last plant upwards, the largest first."""
+def _show_cascades(console: Console, case: CaseSummary, limit: int | None) -> None:
+    """Print each cascade as a tree from its most downstream plant, the largest first."""
     upstream: dict[int | None, list[HydroSummary]] = {}
     for hydro in case.hydros:
         upstream.setdefault(hydro.downstream, []).append(hydro)
     left = len(case.hydros) if limit is None else limit
-    tree = Tree(Text("Rivers, from the last plant up", "bold"), guide_style="dim")
+    tree = Tree(Text("Cascades, from the most downstream plant up", "bold"), guide_style="dim")
 
     def grow(branch: Tree, downstream: int | None) -> None:
         nonlocal left

@@ -1,4 +1,4 @@
-"""What differs between two results, for people."""
+"""Comparison of two results as text and tables."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rich.text import Text
 
 from cobre.cli._tables import Rows, facts, more, table
 from cobre.formatting import amount, count, duration, percent
-from cobre.report import BoundsComparison, Change, Comparison, CostsComparison, PolicyComparison
+from cobre.report import BoundsComparison, Change, Comparison, CostsComparison, PolicyComparison, cost_label
 
-SAME = "the same bits"
-#: Means that differ by less than this share of them differ by what solvers leave of equal numbers.
+SAME = "same bits"
+#: Means whose relative difference is below this differ by rounding only.
 ROUNDING = 1e-9
 
 
 def show(console: Console, found: Comparison, limit: int | None) -> None:
-    """Print it; at most so many rows of a table."""
-    verdict = Text(SAME, "bold green") if found.same else Text("they differ", "bold yellow")
+    """Print the comparison; each table has at most ``limit`` rows."""
+    verdict = Text(SAME, "bold green") if found.same else Text("different results", "bold yellow")
     for letter, folder in (("A", found.a), ("B", found.b)):
         console.print(Text.assemble((f"{letter} ", "cyan"), folder), soft_wrap=True)
     console.print(verdict)
@@ -42,9 +42,10 @@ def _overview(found: Comparison, limit: int | None) -> Iterator[tuple[str, str]]
     if found.inputs:
         yield "case", _files(found.inputs, limit)
     if found.distribution:
-        who = {change.name: change for change in found.distribution}
-        words = [f"{name.replace('_', ' ')} {change.a} and {change.b}" for name, change in who.items()]
-        yield "computed by", ", ".join(words[:3])
+        changes = [
+            f"{change.name.replace('_', ' ')} {change.a} and {change.b}" for change in found.distribution
+        ]
+        yield "workers", ", ".join(changes[:3])
     if found.bounds:
         yield "bounds", _bounds(found.bounds)
         yield "training time", _times(found.bounds)
@@ -64,7 +65,7 @@ def _bounds(bounds: BoundsComparison) -> str:
     if bounds.first_difference is None:
         both = min(bounds.iterations_a, bounds.iterations_b)
         return f"{SAME} for {count(both, 'iteration')}; {last}, {other}"
-    far = f"by {percent(bounds.largest_relative)} at most"
+    far = f"by at most {percent(bounds.largest_relative)}"
     return f"differ from iteration {bounds.first_difference} on, {far}; {last}, {other}"
 
 
@@ -80,44 +81,44 @@ def _policies(policy: PolicyComparison) -> str:
     if policy.obstacle and not policy.nodes:
         return f"cannot be compared: {policy.obstacle}"
     known = [node.largest_relative for node in policy.nodes if node.largest_relative is not None]
-    most = f", values by {percent(max(known))} at most" if known else f"; {policy.obstacle}"
+    most = f", future costs by at most {percent(max(known))}" if known else f"; {policy.obstacle}"
     return f"cuts differ in {count(len(policy.nodes), 'stage')}{most}"
 
 
 def _simulations(costs: CostsComparison) -> str:
     if costs.same:
         return f"{SAME}, {count(costs.scenarios_a, 'scenario')}, mean cost {amount(costs.mean_a)}"
-    how = "the same inflows and loads" if costs.common else "other inflows or loads"
+    how = "the same inflows and loads" if costs.common else "different inflows or loads"
     sizes = count(costs.scenarios_a, "scenario")
     if costs.scenarios_a != costs.scenarios_b:
         sizes = f"{costs.scenarios_a} and {count(costs.scenarios_b, 'scenario')}"
-    return f"{sizes} with {how}; tables that differ: {', '.join(costs.differing_tables)}"
+    return f"{sizes} with {how}; differing tables: {', '.join(costs.differing_tables)}"
 
 
 def _mean(costs: CostsComparison) -> str:
     if _alike(costs.mean_a, costs.mean_b):
-        return f"{amount(costs.mean_a)}, the same but for rounding"
+        return f"{amount(costs.mean_a)}, equal up to rounding"
     half = "" if costs.half_width is None else f" ± {amount(costs.half_width)}"
     share = f" ({percent(costs.difference / abs(costs.mean_a), '+')})" if costs.mean_a else ""
-    method = "pairs of scenarios" if costs.common else "two samples"
+    method = "paired scenarios" if costs.common else "independent samples"
     chance = costs.half_width is not None and abs(costs.difference) <= costs.half_width
-    more_or_less = f"{'+' * (costs.difference > 0)}{amount(costs.difference)}{half}{share}"
+    change = f"{'+' * (costs.difference > 0)}{amount(costs.difference)}{half}{share}"
     ends = f"{amount(costs.mean_a)} and {amount(costs.mean_b)}"
-    return f"{ends}: B is {more_or_less} by {method}{'; may be chance' if chance else ''}"
+    return f"{ends}: B - A is {change} from {method}{'; not significant' if chance else ''}"
 
 
 def _components(costs: CostsComparison) -> Rows:
-    """Without what differs by rounding alone."""
-    trifle = ROUNDING * max(abs(costs.mean_a), abs(costs.mean_b))
+    """Rows of components that differ by more than rounding."""
+    tolerance = ROUNDING * max(abs(costs.mean_a), abs(costs.mean_b))
     return [
-        _difference(change.name.removesuffix("_cost").replace("_", " "), change.a, change.b)
+        _difference(cost_label(change.name), change.a, change.b)
         for change in costs.components
-        if abs(change.b - change.a) > trifle
+        if abs(change.b - change.a) > tolerance
     ]
 
 
 def _files(inputs: Sequence[Change], limit: int | None) -> str:
-    """The files that differ, of which digests would tell nobody anything."""
+    """Names of the files that differ."""
     names = [change.name for change in inputs]
     rest = f" and {len(names) - limit} more" if limit is not None and len(names) > limit else ""
     return f"{count(len(names), 'file')} differ{'s' * (len(names) == 1)}: {', '.join(names[:limit])}{rest}"
@@ -140,7 +141,7 @@ def _show_policies(console: Console, policy: PolicyComparison, limit: int | None
     ]
     if rows:
         columns = ("stage", "cuts of A", "cuts of B", "largest difference, $", "")
-        table(console, "Policies: what follows a stage, those that differ most first", columns, rows[:limit])
+        table(console, "Future cost functions, by largest difference", columns, rows[:limit])
         more(console, len(rows), limit)
 
 

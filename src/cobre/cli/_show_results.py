@@ -1,4 +1,4 @@
-"""A result in a few numbers, for people."""
+"""Summary of results as text and tables."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from cobre.report import (
     StorageSummary,
     Summary,
     TrainingSummary,
+    cost_label,
     workers_line,
 )
 
 STYLES = {"complete": "green", "converged": "green", "failed": "bold red"}
-WORDS = {"running": "under way, or killed", "partial": "some scenarios are missing"}
+WORDS = {"running": "running, or killed", "partial": "some scenarios are missing"}
 
 
 def show(console: Console, found: Summary, limit: int | None) -> None:
-    """Print it; at most so many rows of a table."""
+    """Print the summary; each table has at most ``limit`` rows."""
     status = WORDS.get(found.status, found.status)
     heading(console, found.folder, status, STYLES.get(found.status, "yellow"))
     if found.error:
@@ -46,7 +47,7 @@ def _overview(found: Summary) -> Iterator[tuple[str, str]]:
         versions = f"cobre {run.get('cobre_version')}, HiGHS {run.get('solver_version')}"
         python = f"Python {run['python']}" if "python" in run else "Python"
         yield "run", f"{run.get('started_at')} on {run.get('hostname')}; {versions}, {python}"
-    yield "computed by", workers_line(found.distribution)
+    yield "workers", workers_line(found.distribution)
     if found.training:
         yield from _trained(found.training)
     if found.simulation:
@@ -59,48 +60,51 @@ def _trained(training: TrainingSummary) -> Iterator[tuple[str, str]]:
     reason = f", stopped by {stopped(training.stopped_by)}" if training.stopped_by else ""
     yield "training", f"{count(training.iterations, 'iteration')} in {duration(training.seconds)}{reason}"
     yield "lower bound", amount(training.lower_bound)
-    active = "" if training.cuts == training.cuts_active else f", {training.cuts_active:,} in use"
+    active = "" if training.cuts == training.cuts_active else f", {training.cuts_active:,} active"
     yield "cuts", f"{training.cuts:,}{active}, from {training.lp_solves:,} linear programmes"
 
 
 def _simulated(simulation: SimulationSummary) -> Iterator[tuple[str, str]]:
     half = f" ± {amount(simulation.half_width)}" if simulation.half_width is not None else ""
-    sure = " with 95 % confidence" if half else ""
-    yield "mean cost", f"{amount(simulation.mean)}{half}{sure}, {count(simulation.scenarios, 'scenario')}"
+    interval = "95 % CI, " if half else ""
+    yield (
+        "mean cost",
+        f"{amount(simulation.mean)}{half} ({interval}{count(simulation.scenarios, 'scenario')})",
+    )
     if simulation.gap_percent is not None:
         yield "gap", _gap(simulation)
     spread = (simulation.least, simulation.median, simulation.p90, simulation.most)
     least, median, p90, most = map(amount, spread)
-    yield "costs", f"{least} at least, {median} in the middle, one in ten above {p90}, {most} at most"
+    yield "costs", f"minimum {least}, median {median}, 90 % quantile {p90}, maximum {most}"
 
 
 def _gap(simulation: SimulationSummary) -> str:
     gap = simulation.gap_percent or 0.0
     where = "above" if gap >= 0 else "below"
-    unsure = ""
+    error = ""
     if simulation.half_width is not None and simulation.mean:
         half = 100 * simulation.half_width / abs(simulation.mean)
-        unsure = f", ± {half:.2g} % by sampling"
-    return f"the mean is {abs(gap):.3g} % {where} the lower bound{unsure}"
+        error = f", sampling error ± {half:.2g} %"
+    return f"the mean is {abs(gap):.3g} % {where} the lower bound{error}"
 
 
 def _short(deficit: DeficitSummary, simulation: SimulationSummary | None) -> str:
     total = simulation.scenarios if simulation else deficit.scenarios
     if not deficit.scenarios:
-        return f"in none of {total:,} scenarios"
+        return f"none in {total:,} scenarios"
     often = f"in {deficit.scenarios:,} of {total:,} scenarios"
-    much = f"{deficit.percent_of_load:.2g} % of the load on average"
+    mean = f"mean {deficit.percent_of_load:.2g} % of the load"
     where = ", ".join(list(deficit.by_bus_mwh)[:3])
-    return f"{often}, {much}; most in {deficit.worst_stage}, at {where}"
+    return f"{often}, {mean}; most in {deficit.worst_stage}, at {where}"
 
 
 def _show_costs(console: Console, simulation: SimulationSummary, limit: int | None) -> None:
     total = sum(simulation.components.values())
     rows: Rows = [
-        (name.removesuffix("_cost").replace("_", " "), value, f"{100 * value / total:.2f} %" if total else "")
+        (cost_label(name), value, f"{100 * value / total:.2f} %" if total else "")
         for name, value in simulation.components.items()
     ]
-    table(console, "Mean costs by component, discounted", ("component", "$", "share"), rows[:limit])
+    table(console, "Mean costs by component, present values", ("component", "$", "share"), rows[:limit])
     more(console, len(rows), limit)
 
 
@@ -109,8 +113,8 @@ def _show_storage(console: Console, found: Summary, limit: int | None) -> None:
         (row.name, row.initial_hm3, row.p10_hm3, row.mean_hm3, row.p90_hm3, row.most_hm3, _full(row))
         for row in found.storage
     ]
-    columns = ("reservoir", "beginning", "10 %", "mean", "90 %", "capacity", "full")
-    table(console, "Volumes at the end, in hm³", columns, rows[:limit])
+    columns = ("reservoir", "initial", "10 %", "mean", "90 %", "capacity", "full")
+    table(console, "Final volumes, in hm³", columns, rows[:limit])
     more(console, len(rows), limit)
 
 

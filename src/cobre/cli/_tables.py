@@ -1,4 +1,4 @@
-"""Layout of headings, facts and tables for people."""
+"""Layout of headings, facts and tables on a console."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rich.text import Text
 from cobre.elements import KINDS, labels
 from cobre.formatting import count
 
-#: A cell: words, a number, or nothing.
+#: A cell: text, a number, or nothing.
 Cell = str | float | None
 Rows = list[tuple[Cell, ...]]
 
 
 def heading(console: Console, words: str, verdict: str = "", style: str = "") -> None:
-    """What it is about, and how it is."""
+    """Print a heading with a status beside it."""
     console.print(Text.assemble((words, "bold"), (f"  {verdict}" if verdict else "", style)), soft_wrap=True)
 
 
 def facts(console: Console, entries: Mapping[str, str]) -> None:
-    """Names with what there is to say of each beside them."""
+    """Print names with their values beside them."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -35,7 +35,7 @@ def facts(console: Console, entries: Mapping[str, str]) -> None:
 
 
 def table(console: Console, title: str, columns: Sequence[str], rows: Rows, *, total: bool = False) -> None:
-    """Rows under a title: the first column is a name, the others are numbers; the last row may be a total."""
+    """Print a table: the first column holds names, the others numbers; the last row may be a total."""
     console.print(Text(f"\n{title}", "bold"))
     grid = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for place, name in enumerate(columns):
@@ -51,7 +51,7 @@ def _cell(cell: Cell) -> Text:
 
 
 def number(value: float) -> str:
-    """A quantity as people read it: whole if it is large, to three digits if not.
+    """Quantity as text: whole if it is large, else with three digits.
 
     >>> [number(value) for value in (0, 0.01234, 12.345, 1234.5, 16341184655.3, -0.5)]
     ['0', '0.0123', '12.3', '1,234', '16,341,184,655', '-0.5']
@@ -74,13 +74,13 @@ def sizes(counts: Mapping[str, int]) -> str:
 
 
 def more(console: Console, total: int, limit: int | None) -> None:
-    """Say that there are more rows than are shown."""
+    """Print how many rows are not shown."""
     if limit is not None and total > limit:
         console.print(Text(f"… and {total - limit} more; --all shows them", "dim"))
 
 
 def next_steps(console: Console, *commands: Sequence[str]) -> None:
-    """What to run next."""
+    """Print commands to run next."""
     console.print("\nnext:")
     for command in commands:
         console.print(Text(f"  {shlex.join(['cobre', *command])}", "bold"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``cobre comm``: what can communicate here, and whether it keeps its promises."""
+"""``cobre comm``: communication backends, their conformance checks and benchmarks."""
 
 from __future__ import annotations
 
@@ -32,21 +32,23 @@ T = TypeVar("T")
 
 Backend = Annotated[
     str | None,
-    typer.Option(
-        help="Which backend; otherwise the one chosen here, or with -n shm.", autocompletion=backend_names
-    ),
+    typer.Option(help="Backend; default: the one chosen here, or shm with -n.", autocompletion=backend_names),
 ]
 Ranks = Annotated[
     int | None,
     typer.Option(
-        "-n", "--ranks", metavar="N", min=1, help="How many ranks to start; otherwise those that there are."
+        "-n",
+        "--ranks",
+        metavar="N",
+        min=1,
+        help="Number of ranks to start here; default: join a group that is running.",
     ),
 ]
 
 
 @app.callback()
 def _comm() -> None:
-    """What can communicate here, whether it works, and how fast.
+    """List, check and benchmark communication backends.
 
     Example: cobre comm info
     """
@@ -54,7 +56,7 @@ def _comm() -> None:
 
 @app.command()
 def info(output_format: FormatOption = "human", color: ColorOption = "auto") -> None:
-    """Print which backends are available, which one would be chosen here, and why.
+    """List the available backends, and which one is chosen here and why.
 
     Example: cobre comm info
     """
@@ -69,16 +71,16 @@ def info(output_format: FormatOption = "human", color: ColorOption = "auto") -> 
 def check(
     backend: Backend = None,
     ranks: Ranks = None,
-    only: Annotated[str, typer.Option(help="Run only checks whose name contains this.")] = "",
+    only: Annotated[str, typer.Option(help="Run only checks whose names contain this text.")] = "",
     output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
-    """Check that a backend keeps the whole contract here, on this machine or cluster.
+    """Run the conformance checks of a backend on this machine or cluster.
 
     Example: cobre comm check -n 4
 
-    With -n the ranks are started on this machine. Without, this process is taken for one rank of a
-    group that something else has started: mpiexec -n 4 cobre comm check --backend mpi.
+    With -n the ranks are started on this machine. Without it, this process is one rank of a group that a
+    launcher has started: mpiexec -n 4 cobre comm check --backend mpi.
     Exits with 1 if a check fails.
     """
     name = backend or (_chosen_here() if ranks is None else "shm")
@@ -87,15 +89,15 @@ def check(
         raise typer.BadParameter(f"no check has {only!r} in its name", param_hint="--only")
     if ranks is not None:
         options = ["--only", only, "--output-format", output_format, "--color", color]
-        _again(["check", "--backend", name, *options], name, ranks)
+        _run_on_ranks(["check", "--backend", name, *options], name, ranks)
     as_json = output_format == "json"
     runner = GroupRunner(lambda: create_communicator(name))
-    outcomes = list(_watched(runner.rank, run_checks(runner, checks), len(checks), "checking", as_json))
+    outcomes = list(_with_progress(runner.rank, run_checks(runner, checks), len(checks), "checking", as_json))
     failed = sum(not outcome.passed for outcome in outcomes)
     if runner.rank == 0:
         _report(name, runner.size, outcomes, as_json, color)
     runner.close()
-    # Rank 0 alone, once it has reported: where a rank fails, launchers end the others.
+    # Only rank 0 fails, after its report: launchers end all ranks when one fails.
     raise typer.Exit(1 if failed and runner.rank == 0 else 0)
 
 
@@ -104,7 +106,7 @@ def bench(
     backend: Backend = None,
     ranks: Ranks = None,
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="How long to measure each, more or less.")
+        float, typer.Option(metavar="SECONDS", min=0, help="Approximate time per measurement.")
     ] = 0.1,
     output_format: FormatOption = "human",
     color: ColorOption = "auto",
@@ -113,20 +115,22 @@ def bench(
 
     Example: cobre comm bench -n 4
 
-    With -n the ranks are started on this machine. Without, this process is taken for one rank of a group that
-    something else has started: srun -n 8 cobre comm bench --backend mpi. It takes a few seconds.
+    With -n the ranks are started on this machine. Without it, this process is one rank of a group that a
+    launcher has started: srun -n 8 cobre comm bench --backend mpi. It takes a few seconds.
 
-    Every call is timed on all ranks at once, in turns between which they meet; the slowest rank counts. A
-    program that computes between calls also waits for whoever is late, which these numbers do not have in
-    them. With more ranks than processors they are the scheduler's above all.
+    Each call is timed on all ranks, which synchronise between calls; the slowest rank counts. The times do
+    not include waiting for late ranks, as in programs that compute between calls. With more ranks than
+    processors they mainly measure the scheduler.
     """
     name = backend or (_chosen_here() if ranks is None else "shm")
     if ranks is not None:
         options = ["--budget", str(budget), "--output-format", output_format, "--color", color]
-        _again(["bench", "--backend", name, *options], name, ranks)
+        _run_on_ranks(["bench", "--backend", name, *options], name, ranks)
     as_json = output_format == "json"
     with create_communicator(name) as comm:
-        measured = list(_watched(comm.rank, measure(comm, budget_s=budget), count(), "measuring", as_json))
+        measured = list(
+            _with_progress(comm.rank, measure(comm, budget_s=budget), count(), "measuring", as_json)
+        )
         if comm.rank == 0:
             _report_times(comm.topology, measured, as_json, color)
 
@@ -138,15 +142,15 @@ def _chosen_here() -> str:
     return choice.backend
 
 
-def _again(arguments: list[str], backend: str, ranks: int) -> NoReturn:
-    """Run the same command on every rank, whose own variables tell it which one it is."""
+def _run_on_ranks(arguments: list[str], backend: str, ranks: int) -> NoReturn:
+    """Start this command on new ranks and exit with its code."""
     command = [sys.executable, "-P", "-m", "cobre", "comm", *arguments]
     with group_environments(backend, ranks) as environments:
         raise typer.Exit(run_command(command, environments, prefix=False))
 
 
-def _watched(rank: int, results: Iterable[T], total: int, word: str, as_json: bool) -> Iterator[T]:
-    """Pass results on, showing on rank 0 of a terminal how far it is."""
+def _with_progress(rank: int, results: Iterable[T], total: int, word: str, as_json: bool) -> Iterator[T]:
+    """Pass results on, with a progress bar on rank 0 in a terminal."""
     console = _console.stderr()
     quiet = as_json or rank != 0 or not console.is_interactive
     with Progress(console=console, transient=True, disable=quiet) as bar:
@@ -163,8 +167,8 @@ def _report(backend: str, size: int, outcomes: list[Outcome], as_json: bool, col
         typer.echo(json.dumps(report, indent=2))
         return
     table = Table(title=f"{backend}, {size} rank{'s' * (size > 1)}", title_justify="left")
-    table.add_column("promise")
-    table.add_column("kept")
+    table.add_column("check")
+    table.add_column("passed")
     table.add_column("ms", justify="right")
     for outcome in outcomes:
         kept = Text("yes", "green") if outcome.passed else Text("NO", "bold red")
@@ -173,7 +177,7 @@ def _report(backend: str, size: int, outcomes: list[Outcome], as_json: bool, col
     console.print(table)
     for outcome in failed:
         console.print(Text(f"{outcome.name}: {outcome.detail}", "red"), soft_wrap=True)
-    console.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} promises kept")
+    console.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} checks passed")
 
 
 def _report_times(group: Topology, measured: list[Measurement], as_json: bool, color: Color) -> None:
@@ -199,11 +203,11 @@ def _report_times(group: Topology, measured: list[Measurement], as_json: bool, c
     console.print(table)
     if here > cpus:
         shared = f"{here} ranks share {cpus} processor{'s' * (cpus > 1)}"
-        console.print(f"{shared}: the scheduler has a part in these times", style="yellow", soft_wrap=True)
+        console.print(f"{shared}: the scheduler affects these times", style="yellow", soft_wrap=True)
 
 
 def _scaled(value: float, thousand: int) -> str:
-    """A number with a prefix.
+    """Number with a unit prefix.
 
     >>> _scaled(65536, 1024), _scaled(0.0000034, 1000), _scaled(2.5e9, 1000)
     ('64 Ki', '3.4 µ', '2.5 G')

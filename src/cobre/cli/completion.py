@@ -1,4 +1,4 @@
-"""``cobre completion``: what Tab does in a shell."""
+"""``cobre completion``: shell completion."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ Shell = Literal["bash", "zsh", "fish"]
 
 
 def completion(
-    shell: Annotated[
-        Shell | None, typer.Argument(help="Which shell; the one that this runs in unless given.")
-    ] = None,
+    shell: Annotated[Shell | None, typer.Argument(help="Shell; default: the one this runs in.")] = None,
     install: Annotated[
-        bool, typer.Option("--install", help="Put it into your shell's start-up file.")
+        bool, typer.Option("--install", help="Install it in the shell's start-up file.")
     ] = False,
 ) -> None:
-    """Print the script that makes Tab complete cobre's commands, with their options and names.
+    """Print or install shell completion, which completes commands, options and names.
 
     Example: cobre completion bash --install
 
-    Or try it in this shell alone: eval "$(cobre completion bash)"; in fish: cobre completion fish | source.
+    To try it in this shell only: eval "$(cobre completion bash)"; in fish: cobre completion fish | source.
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415
 
@@ -41,7 +39,7 @@ def _detected() -> str:
     except shellingham.ShellDetectionFailure:
         name = ""
     if name not in get_args(Shell):
-        raise typer.BadParameter("say which shell: cobre completion bash", param_hint="SHELL")
+        raise typer.BadParameter("the shell is unknown; name it: cobre completion bash", param_hint="SHELL")
     return name
 
 
@@ -54,4 +52,4 @@ def _install(shell: str) -> None:
         _, path = install(shell=shell, prog_name="cobre", complete_var="_COBRE_COMPLETE")
     except OSError as error:
         raise IOError(str(error.filename), f"it cannot be written ({error.strerror})") from error
-    typer.echo(f"written to {path}; it works in the next {shell} that you start")
+    typer.echo(f"written to {path}; restart {shell} to use it")

@@ -1,4 +1,4 @@
-"""``cobre init``: a case folder to begin with."""
+"""``cobre init``: a new case folder from a template."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cobre.cli._console import Color, ColorOption
 
 def init(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="The folder to make; it must be new, or empty.")
+        Path | None, typer.Argument(metavar="DIR", help="Folder to create; it must not exist or be empty.")
     ] = None,
     template: Annotated[
         str | None,
@@ -22,24 +22,22 @@ def init(
             "--template",
             "-t",
             metavar="NAME",
-            help="What to copy; one-reservoir unless given.",
+            help="Template; default: one-reservoir.",
             autocompletion=template_names,
         ),
     ] = None,
-    list_: Annotated[
-        bool, typer.Option("--list", "-l", help="List the templates, and make nothing.")
-    ] = False,
+    list_: Annotated[bool, typer.Option("--list", "-l", help="List the templates.")] = False,
     color: ColorOption = "auto",
 ) -> None:
     """Make a case folder from a template.
 
     Example: cobre init my_case --template cascade
 
-    Without a folder it lists the templates, as with --list. The folder is made whole or not at all, and
-    nothing is overwritten. Exits with 0 if it was made, 2 if there is no such template, 3 if the folder is
-    there and not empty, or cannot be made.
+    Without a folder it lists the templates, as with --list. The folder is created completely or not at all,
+    and nothing is overwritten. Exits with 0 on success, 2 for an unknown template, 3 if the folder is not
+    empty or cannot be created.
     """
-    from cobre.case import DEFAULT_TEMPLATE, create  # noqa: PLC0415  it imports what takes long
+    from cobre.case import DEFAULT_TEMPLATE, create  # noqa: PLC0415  slow import
     from cobre.errors import ValidationError  # noqa: PLC0415
 
     if list_ or folder is None:
@@ -49,7 +47,7 @@ def init(
         made = create(template or DEFAULT_TEMPLATE, folder)
     except ValidationError as error:
         raise typer.BadParameter(str(error), param_hint="--template") from error
-    _tell(folder, template or DEFAULT_TEMPLATE, made, color, chosen=template is not None)
+    _report(folder, template or DEFAULT_TEMPLATE, made, color, chosen=template is not None)
 
 
 def _list(color: Color) -> None:
@@ -63,11 +61,11 @@ def _list(color: Color) -> None:
     next_steps(console, ["init", "my_case", "--template", DEFAULT_TEMPLATE])
 
 
-def _tell(folder: Path, template: str, made: dict[str, str], color: Color, *, chosen: bool) -> None:
+def _report(folder: Path, template: str, made: dict[str, str], color: Color, *, chosen: bool) -> None:
     from cobre.cli._tables import facts, next_steps  # noqa: PLC0415
 
     console = _console.stdout(color)
-    note = "" if chosen else " (the simplest; cobre init --list has more)"
-    console.print(f"made {folder} from the template {template}{note}", soft_wrap=True)
+    note = "" if chosen else " (cobre init --list shows all)"
+    console.print(f"created {folder} from template {template}{note}", soft_wrap=True)
     facts(console, made)
     next_steps(console, ["validate", str(folder)], ["run", str(folder), "--workers", "2"])

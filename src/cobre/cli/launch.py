@@ -1,4 +1,4 @@
-"""``cobre launch``: a command as the ranks of a group on this machine."""
+"""``cobre launch``: start a command as a group of ranks on this machine."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from cobre.cli._group import new_app
 app = new_app()
 
 
-# What follows the command's name is its own, options included, with or without "--" before it.
+# All arguments after the program belong to it, options included, with or without "--" before it.
 @app.command(context_settings={"allow_interspersed_args": False})
 def launch(  # noqa: PLR0913, PLR0917  the options of a command
-    command: Annotated[list[str], typer.Argument(help="The program that each rank runs, and its arguments.")],
+    command: Annotated[list[str], typer.Argument(help="Program that each rank runs, and its arguments.")],
     ranks: Annotated[
-        int, typer.Option("-n", "--ranks", metavar="N", min=1, help="How many ranks.", show_default=False)
+        int, typer.Option("-n", "--ranks", metavar="N", min=1, help="Number of ranks.", show_default=False)
     ],
     backend: Annotated[
         str,
-        typer.Option(help="The backend that they use; see cobre comm info.", autocompletion=backend_names),
+        typer.Option(help="Communication backend; see cobre comm info.", autocompletion=backend_names),
     ] = "shm",
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="End all ranks after that time.")
+        float | None, typer.Option(metavar="SECONDS", min=0, help="End all ranks after this time.")
     ] = None,
     patience: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=0, help="How long ranks may take to save after a signal."),
+        typer.Option(metavar="SECONDS", min=0, help="Time that ranks have to save after a signal."),
     ] = 30.0,
     env: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A variable for all ranks; may be given more than once."),
+        typer.Option(metavar="NAME=VALUE", help="Environment variable of all ranks; may be repeated."),
     ] = None,
 ) -> None:
-    """Run a command as the ranks of a group on this machine.
+    """Start a command as a group of ranks on this machine.
 
     Example: cobre launch -n 4 -- python my_script.py
 
-    In the script, cobre.comm.create_communicator() joins the group. What ranks print is marked with the
-    rank, "[2] text". When one fails, all are ended; Ctrl-C and SIGTERM reach all, a second Ctrl-C ends them;
-    none outlives this command.
+    In the script, cobre.comm.create_communicator() joins the group. Output lines are prefixed with the rank,
+    "[2] text". If one rank fails, all are ended. Ctrl-C and SIGTERM are sent to all, and a second Ctrl-C ends
+    them. No rank outlives this command.
 
-    Exits with 0 if all ranks do; else with the exit code of the first that does not, or 128 plus the
-    number of the signal that killed it; 124 when the time is up; 130 after Ctrl-C.
+    Exits with 0 if all ranks do; else with the exit code of the first rank that failed, or 128 plus the
+    number of the signal that killed it; 124 after the timeout; 130 after Ctrl-C.
     """
-    from cobre.comm.launch import group_environments, run_command  # noqa: PLC0415  it imports NumPy
+    from cobre.comm.launch import group_environments, run_command  # noqa: PLC0415  imports NumPy
 
     variables = {}
     for setting in env or []:
         name, equals, value = setting.partition("=")
         if not name or not equals:
-            raise typer.BadParameter(f"{setting!r} is not of the form NAME=VALUE", param_hint="--env")
+            raise typer.BadParameter(f"{setting!r} does not have the form NAME=VALUE", param_hint="--env")
         variables[name] = value
     with group_environments(backend, ranks, variables) as environments:
         raise typer.Exit(run_command(command, environments, timeout_s=timeout, grace_period_s=patience))

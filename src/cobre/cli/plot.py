@@ -1,4 +1,4 @@
-"""``cobre plot``: a figure of a finished run, as a picture."""
+"""``cobre plot``: a figure of a run as a file."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ if TYPE_CHECKING:
 
 def plot(  # noqa: PLR0913, PLR0917  the options of a command
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The output folder of a run.", autocompletion=result_folders)
+        Path, typer.Argument(metavar="DIR", help="Result folder.", autocompletion=result_folders)
     ],
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Which figure; all are listed without it.", autocompletion=figure_names
+            metavar="NAME", help="Figure; without it, all are listed.", autocompletion=figure_names
         ),
     ] = "",
-    hydro: Annotated[str | None, typer.Option(metavar="NAME", help="Of which plant; or its id.")] = None,
-    bus: Annotated[str | None, typer.Option(metavar="NAME", help="Of which bus; or its id.")] = None,
-    stage: Annotated[str | None, typer.Option(metavar="N", help="After which stage, from 0.")] = None,
+    hydro: Annotated[str | None, typer.Option(metavar="NAME", help="Hydro plant, by name or id.")] = None,
+    bus: Annotated[str | None, typer.Option(metavar="NAME", help="Bus, by name or id.")] = None,
+    stage: Annotated[str | None, typer.Option(metavar="N", help="Stage, numbered from 0.")] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="A .png, .svg, .json or .html; NAME.png unless given."
+            "-o", "--output", metavar="FILE", help="A .png, .svg, .json or .html file; default: NAME.png."
         ),
     ] = None,
     width: Annotated[
-        int | None, typer.Option(min=100, max=10_000, metavar="N", help="Of the drawing, in pixels.")
+        int | None, typer.Option(min=100, max=10_000, metavar="N", help="Width in pixels.")
     ] = None,
-    height: Annotated[int | None, typer.Option(min=50, max=10_000, metavar="N", help="Likewise.")] = None,
-    scale: Annotated[
-        float, typer.Option(min=0.1, max=10, metavar="X", help="Pixels of a PNG per pixel.")
-    ] = 2.0,
+    height: Annotated[
+        int | None, typer.Option(min=50, max=10_000, metavar="N", help="Height in pixels.")
+    ] = None,
+    scale: Annotated[float, typer.Option(min=0.1, max=10, metavar="X", help="Scale factor of a PNG.")] = 2.0,
     theme: Annotated[str, typer.Option(metavar="NAME", help="light or dark.")] = "light",
-    listed: Annotated[bool, typer.Option("--list", help="List the figures and what can be chosen.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the figures and their options.")] = False,
 ) -> None:
-    """Draw a figure of a run, and write it to a file.
+    """Draw a figure of a run and write it to a file.
 
     Example: cobre plot my_case/output storage --hydro Lake
 
     Figures: convergence, storage, generation, prices, costs, components, value, timeline. cobre plot DIR
-    lists what each shows and what can be chosen. No browser is needed.
+    lists what each shows and its options. No browser is needed.
 
-    Exits with 0 if all went well, 1 if nothing has that name, 2 without the extra "report", 3 if a file
-    cannot be read or written, or the run has not what the figure shows.
+    Exits with 0 on success, 1 for an unknown name, 2 if plotting dependencies are missing, 3 if a file cannot
+    be read or written, or the results lack the data for this figure.
     """
-    from cobre import report, results  # noqa: PLC0415  they import what takes a while
+    from cobre import report, results  # noqa: PLC0415  slow import
 
     found = results.read(folder, partial=True)
     if listed or not name:
@@ -72,7 +72,7 @@ def _place(output: Path | None, name: str) -> Path:
 
 
 def _list(found: Results) -> None:
-    """All figures: the question each answers, what can be chosen, and why some cannot be drawn."""
+    """Print all figures with their questions and options, and the reason if one cannot be drawn."""
     from cobre import report  # noqa: PLC0415
 
     reasons = report.available(found)

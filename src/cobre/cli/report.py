@@ -1,4 +1,4 @@
-"""``cobre report``: a page about a result."""
+"""``cobre report``: an HTML report of a run."""
 
 from __future__ import annotations
 
@@ -18,36 +18,35 @@ def report(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="The result folder: CASE/output, or what --output was.",
+            help="Result folder: CASE/output, or the --output of the run.",
             autocompletion=result_folders,
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write; DIR/report.html unless given."),
+        typer.Option("-o", "--output", metavar="FILE", help="File to write; default: DIR/report.html."),
     ] = None,
     title: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="Above the page; the case's name unless given.")
+        str | None, typer.Option(metavar="TEXT", help="Heading; default: the name of the case.")
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
-    """One page with everything about a result, for a browser: figures, their numbers, settings, files.
+    """Write an HTML report of a run: key figures, charts with data, settings and files.
 
     Example: cobre report my_case/output --open
 
-    The page is one file that needs no network: send it, archive it, print it. Of a run that is under way,
-    failed or was killed it shows what there is, and how to go on. What it says in three lines is printed,
-    too.
+    The page is one file that needs no network. For an unfinished run it shows the results so far, and the
+    command that resumes the run. Its three-line summary is also printed.
 
-    Exits with 0 if the page is written, 2 if plotting dependencies are missing (pip install
-    'cobre-parallel[report]'), 3 if the folder is no result or the file cannot be written.
+    Exits with 0 on success, 2 if plotting dependencies are missing (pip install
+    'cobre-parallel[report]'), 3 if the folder has no results or the file cannot be written.
     """
-    from cobre import report as room  # noqa: PLC0415  it imports what takes half a second
+    from cobre.report import reading, write  # noqa: PLC0415  slow import
     from cobre.results import read  # noqa: PLC0415
 
     results = read(folder, partial=True)
-    path = room.write(results, output, title=title)
-    for line in room.reading(results):
+    path = write(results, output, title=title)
+    for line in reading(results):
         typer.echo(_wrapped(line))
     typer.echo(f"written to {path}")
     if show:
@@ -57,5 +56,5 @@ def report(
 
 
 def _wrapped(line: str) -> str:
-    """As wide as the terminal; whole where there is none, for programs."""
+    """Wrap a line to the width of the terminal; for programs it stays whole."""
     return textwrap.fill(line, shutil.get_terminal_size().columns) if sys.stdout.isatty() else line

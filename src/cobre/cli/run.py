@@ -1,4 +1,4 @@
-"""``cobre run``: a case folder, trained and simulated."""
+"""``cobre run``: train a policy for a case and simulate it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,11 @@ from cobre.cli._console import COLOR_HELP, Color
 from cobre.cli._exit import launched_here, resumable
 from cobre.cli._reporter import Format, RunReporter, reporter_for
 
-WORK, OUTPUT = "Work", "Output"
-
 
 def run(  # noqa: PLR0913, PLR0917  the options of a command
     case: Annotated[
         Path,
-        typer.Argument(
-            metavar="CASE", help="The case folder, which holds config.json.", autocompletion=case_folders
-        ),
+        typer.Argument(metavar="CASE", help="Case folder, with config.json.", autocompletion=case_folders),
     ],
     workers: Annotated[
         int,
@@ -32,29 +28,23 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
             "--workers",
             metavar="N",
             min=1,
-            help="Processes to start; 1 starts none.",
-            rich_help_panel=WORK,
+            help="Number of worker processes (1 runs in this process).",
         ),
     ] = 1,
     backend: Annotated[
         str,
         typer.Option(
-            help="How they communicate: auto, shm, tcp; see cobre comm info.",
-            rich_help_panel=WORK,
+            help="Communication backend: auto, shm or tcp; see cobre comm info.",
             autocompletion=backend_names,
         ),
     ] = "auto",
     threads: Annotated[
         int,
-        typer.Option(
-            "-t", "--threads", metavar="N", min=1, help="Threads of each of them.", rich_help_panel=WORK
-        ),
+        typer.Option("-t", "--threads", metavar="N", min=1, help="Threads per worker."),
     ] = 1,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume", help="Go on from the last checkpoint in the output folder.", rich_help_panel=WORK
-        ),
+        typer.Option("--resume", help="Resume from the last checkpoint in the output folder."),
     ] = False,
     output: Annotated[
         Path | None,
@@ -62,8 +52,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
             "-o",
             "--output",
             metavar="DIR",
-            help="Where to write; CASE/output unless given.",
-            rich_help_panel=OUTPUT,
+            help="Output folder; default: CASE/output.",
         ),
     ] = None,
     output_format: Annotated[
@@ -71,29 +60,27 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         typer.Option(
             "-f",
             "--output-format",
-            help="For people, for programs at the end, or for programs as it happens.",
-            rich_help_panel=OUTPUT,
+            help="Text for people, JSON at the end, or a line of JSON per event.",
         ),
     ] = "human",
     quiet: Annotated[
         bool,
-        typer.Option("-q", "--quiet", help="Say nothing but warnings and errors.", rich_help_panel=OUTPUT),
+        typer.Option("-q", "--quiet", help="Print warnings and errors only."),
     ] = False,
-    color: Annotated[Color, typer.Option(help=COLOR_HELP, rich_help_panel=OUTPUT)] = "auto",
+    color: Annotated[Color, typer.Option(help=COLOR_HELP)] = "auto",
 ) -> None:
-    """Train a policy for a case and simulate it; everything is written to a folder.
+    """Train a policy for a case and simulate it; results are written to a folder.
 
     Example: cobre run my_case --workers 4
 
-    The result has the same bits whatever the workers, threads and backend. Under mpiexec, srun or cobre
-    launch it joins the ranks that there are: mpiexec -n 8 cobre run my_case. Ctrl-C and SIGTERM save what is
-    finished, and --resume goes on from there; a second Ctrl-C ends at once.
+    Results have the same bits for any workers, threads and backend. Under mpiexec, srun or cobre launch it
+    runs on the ranks started there: mpiexec -n 8 cobre run my_case. Ctrl-C and SIGTERM save finished
+    iterations, from which --resume continues; a second Ctrl-C ends at once.
 
-    Exits with 0 if all went well, 1 if the case cannot be used, 2 for settings that do not go together, 3 if
-    a file cannot be read or written, 4 if a programme cannot be solved, 5 if a worker was lost, 130 after
-    Ctrl-C, 143 after SIGTERM.
+    Exits with 0 on success, 1 for an invalid case, 2 for incompatible options, 3 if a file cannot be read or
+    written, 4 if a programme cannot be solved, 5 if a worker failed, 130 after Ctrl-C, 143 after SIGTERM.
     """
-    from cobre import study  # noqa: PLC0415  it imports what takes half a second
+    from cobre import study  # noqa: PLC0415  slow import
     from cobre.sddp import ExecutionOptions  # noqa: PLC0415
     from cobre.study import checkpoint_in, output_folder  # noqa: PLC0415
 
@@ -106,19 +93,19 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         "--quiet": (quiet, False),
         "--color": (color, "auto"),
     }
-    again = shlex.join(["cobre", "run", str(case), *_given(options), "--resume"])
+    resume_command = shlex.join(["cobre", "run", str(case), *_given(options), "--resume"])
     is_root = launched_here().rank == 0
     reporter = reporter_for(output_format, quiet=quiet, color=color, is_root=is_root)
     with _reported(reporter):
         loaded = study.CaseLoader.load(case)
         reporter.introduce(loaded)
         if is_root:
-            _advise(workers, loaded.config.training.forward_passes)
+            _warn_of_idle_workers(workers, loaded.config.training.forward_passes)
     folder = output_folder(loaded, output)
     checkpoint = checkpoint_in(folder, loaded)
     with (
-        resumable(checkpoint, again),
-        _reported(reporter, checkpoint, again),
+        resumable(checkpoint, resume_command),
+        _reported(reporter, checkpoint, resume_command),
         reporter.listening() as listeners,
     ):
         execution = ExecutionOptions(workers, backend, threads)
@@ -127,25 +114,25 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
 
 
 @contextmanager
-def _reported(reporter: RunReporter, checkpoint: Path | None = None, again: str = "") -> Iterator[None]:
+def _reported(reporter: RunReporter, checkpoint: Path | None = None, command: str = "") -> Iterator[None]:
     """Report a failure, with the command that resumes the run if there is a checkpoint."""
     try:
         yield
     except BaseException as error:
-        reporter.failed(error, again if checkpoint is not None and checkpoint.exists() else None)
+        reporter.failed(error, command if checkpoint is not None and checkpoint.exists() else None)
         raise
 
 
 def _given(options: dict[str, tuple[object, object]]) -> list[str]:
-    """The options that were given, to be given again."""
+    """Options that differ from their defaults, as command-line arguments."""
     given = [(name, value) for name, (value, usual) in options.items() if value != usual]
     return [part for name, value in given for part in ((name,) if value is True else (name, str(value)))]
 
 
-def _advise(workers: int, trajectories: int) -> None:
+def _warn_of_idle_workers(workers: int, trajectories: int) -> None:
     idle = workers - trajectories
     if idle > 0:
-        words = (
-            f"training.forward_passes is {trajectories}, so {idle} of {workers} workers have nothing to train"
+        reason = (
+            f"training.forward_passes is {trajectories}, so {idle} of {workers} workers are idle in training"
         )
-        typer.echo(f"warning: {words}; {trajectories} would do", err=True)
+        typer.echo(f"warning: {reason}; use --workers {trajectories}", err=True)

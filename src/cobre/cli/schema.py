@@ -19,7 +19,7 @@ app = new_app(no_args_is_help=True)
 
 @app.callback()
 def _schema() -> None:
-    """JSON Schemas of the case files, for editors, which then complete and check them.
+    """Show or export JSON Schemas of the case files, for editors that complete and check them.
 
     Example: cobre schema export schemas
     """
@@ -27,7 +27,7 @@ def _schema() -> None:
 
 @app.command("list")
 def list_(color: ColorOption = "auto") -> None:
-    """List the files of a case that have a schema, and what they are for.
+    """List the case files that have a schema, with their purpose.
 
     Example: cobre schema list
     """
@@ -42,7 +42,7 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            help="A file of a case, such as system/hydros.json, or hydros for short.",
+            help="Case file such as system/hydros.json, or hydros for short.",
             autocompletion=schema_names,
         ),
     ],
@@ -57,27 +57,27 @@ def show(
     wanted = name.removesuffix(".schema.json")
     if wanted not in known:
         near = get_close_matches(wanted, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "cobre schema list has all"
-        raise typer.BadParameter(f"no file of a case is called {name!r}; {hint}", param_hint="NAME")
+        hint = f"did you mean {near[0]!r}?" if near else "cobre schema list shows all"
+        raise typer.BadParameter(f"unknown case file {name!r}; {hint}", param_hint="NAME")
     typer.echo(json.dumps(known[wanted], indent=2))
 
 
 @app.command()
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write them.")] = Path("schemas"),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write.")] = Path("schemas"),
 ) -> None:
-    """Write all schemas to a folder, and say how an editor uses them.
+    """Write all schemas to a folder, and explain how editors use them.
 
     Example: cobre schema export schemas
 
-    Files of that name are replaced. Exits with 0 if all were written, 3 if one cannot be.
+    Existing files are replaced. Exits with 0 on success, 3 if a file cannot be written.
     """
     from cobre.case import EDITOR_SETTINGS, write_schemas  # noqa: PLC0415
 
     written = write_schemas(folder)
     typer.echo(f"wrote {len(written)} schemas to {folder}")
     typer.echo(
-        f"for VS Code: copy {folder / EDITOR_SETTINGS} to .vscode/settings.json where you open your cases"
+        f"VS Code: copy {folder / EDITOR_SETTINGS} to .vscode/settings.json in the folder of your cases"
     )
     schema = written["config.json"].absolute().as_uri()
-    typer.echo(f'for any editor: name the schema in a file itself, as in "$schema": "{schema}"')
+    typer.echo(f'other editors: name the schema in the file, as in "$schema": "{schema}"')

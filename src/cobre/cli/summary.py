@@ -1,4 +1,4 @@
-"""``cobre summary``: a case or a result, in a few numbers."""
+"""``cobre summary``: summary of a case or of results."""
 
 from __future__ import annotations
 
@@ -12,32 +12,31 @@ from cobre.cli import _console
 from cobre.cli._complete import any_folders
 from cobre.cli._console import ColorOption, FormatOption
 
-#: How many rows a table has unless all are asked for.
+#: Rows per table without ``--all``.
 FEW = 15
 
 
 def summary(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="A case folder, or a result folder.", autocompletion=any_folders),
+        typer.Argument(metavar="DIR", help="Case folder or result folder.", autocompletion=any_folders),
     ],
-    every: Annotated[bool, typer.Option("--all", "-a", help="All rows of tables, however many.")] = False,
+    every: Annotated[bool, typer.Option("--all", "-a", help="Show all rows of tables.")] = False,
     output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
-    """Say in a few numbers what a case is, or what a run has found.
+    """Summarise a case or the results of a run.
 
     Example: cobre summary my_case/output
 
-    Of a case: its time, buses, rivers, capacities and loads, and settings. Of a result: bounds, costs,
-    deficits, reservoirs at the end, and what each worker did. A run that is under way, or has failed, has
-    some of it.
+    For a case: horizon, buses, cascades, capacities, loads and settings. For results: bounds, costs, deficit,
+    final volumes, and the load of each worker. The run may be unfinished.
 
-    Exits with 0, or with 1 if the case cannot be used, 3 if the folder is neither, or a file is damaged.
+    Exits with 0 on success, 1 for an invalid case, 3 if the folder is neither or a file is damaged.
     """
     console = _console.stdout(color)
     if is_result(folder):
-        from cobre.cli import _show_results as show  # noqa: PLC0415  they import what takes long
+        from cobre.cli import _show_results as show  # noqa: PLC0415  slow import
         from cobre.report import summary as of_results  # noqa: PLC0415
 
         result = of_results(folder)
@@ -59,7 +58,7 @@ def summary(
 
 
 def is_result(folder: Path) -> bool:
-    """Whether a run has written to a folder."""
+    """Return True if the folder holds results of a run."""
     return any((folder / part / "_manifest.json").exists() for part in ("training", "simulation"))
 
 
@@ -71,5 +70,5 @@ def _require_case(folder: Path) -> None:
     if not (folder / "config.json").exists():
         near = folder / "output"
         hint = f"; there is a result in {near}" if is_result(near) else ""
-        reason = "it is neither a case, which has a config.json, nor a result, which has a"
+        reason = "it is neither a case folder with config.json nor a result folder with"
         raise IOError(str(folder), f"{reason} training/_manifest.json{hint}")

@@ -1,4 +1,4 @@
-"""``cobre validate``: what is wrong with a case folder."""
+"""``cobre validate``: errors and warnings of a case folder."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 def validate(
     case: Annotated[
         Path,
-        typer.Argument(
-            metavar="CASE", help="The case folder, which holds config.json.", autocompletion=case_folders
-        ),
+        typer.Argument(metavar="CASE", help="Case folder, with config.json.", autocompletion=case_folders),
     ],
     output_format: FormatOption = "human",
     color: ColorOption = "auto",
@@ -36,10 +34,10 @@ def validate(
 
     Example: cobre validate my_case
 
-    All that is wrong is listed at once, each with the file, the entity, the field, and what to do. Exits with
-    0 if the case can be used, 1 if not, 3 if there is no such folder.
+    All errors and warnings are listed at once, each with file, entity, field and remedy. Exits with 0 if the
+    case is valid, 1 if not, 3 if the folder does not exist.
     """
-    from cobre import study  # noqa: PLC0415  it imports what takes half a second
+    from cobre import study  # noqa: PLC0415  slow import
 
     result = study.validate(case)
     if output_format == "json":
@@ -63,7 +61,7 @@ def _show(console: Console, case: Path, result: ValidationResult) -> None:
     found += [("warning", finding) for finding in result.warnings]
     if found:
         console.print(_table(found))
-    verdict = "can be used" if result.valid else "cannot be used as it stands"
+    verdict = "is valid" if result.valid else "is not valid"
     console.print(
         f"{case} {verdict}: {count(len(result.errors), 'error')}, {count(len(result.warnings), 'warning')}",
         soft_wrap=True,
@@ -76,7 +74,7 @@ def _table(found: list[tuple[str, Finding]]) -> Table:
     from rich.text import Text  # noqa: PLC0415
 
     table = Table(show_lines=True)
-    for heading in ("", "where", "what is wrong", "what to do"):
+    for heading in ("", "where", "problem", "remedy"):
         table.add_column(heading, overflow="fold")
     for severity, finding in found:
         where = "\n".join(part for part in (finding.file, finding.entity, finding.field) if part)

@@ -1,4 +1,4 @@
-"""``cobre version``: what is installed here."""
+"""``cobre version``: versions, machine and backends."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def version(
     output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
-    """What is installed here: versions, solver, machine, backends.
+    """Show versions, solver, machine and backends.
 
     Example: cobre version --output-format json
 
-    Put what it prints into a report of a problem. cobre --version prints the number alone.
+    Include its output in problem reports. cobre --version prints the version number only.
     """
     from cobre.cli._backends import Backends  # noqa: PLC0415
     from cobre.cli._installation import inspect_installation  # noqa: PLC0415
@@ -55,4 +55,4 @@ def _show(console: Console, found: Installation) -> None:
 def _cpus(found: Installation) -> str:
     if found.usable_cpus == found.cpus:
         return str(found.cpus)
-    return f"{found.cpus}, of which this process may use {found.usable_cpus}"
+    return f"{found.cpus}, {found.usable_cpus} usable by this process"

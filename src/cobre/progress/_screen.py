@@ -161,7 +161,7 @@ def _load(state: ProgressState, event: IterationFinished, width: int, rows: int)
         return []
     threads = state.started.threads if state.started else 1
     loads = [(rank.rank, *_shares(rank, threads)) for rank in event.ranks]
-    legend: Line = [("█ solves ", "green"), ("▒ else ", "blue"), ("░ waits", "yellow")]
+    legend: Line = [("█ solving ", "green"), ("▒ other ", "blue"), ("░ waiting", "yellow")]
     if len(loads) <= min(RANKS if rows <= RANKS + 1 else ROWS, rows - 1):
         return [legend, *_load_lines([(f"rank {rank}", a, b) for rank, a, b in loads], width)]
     least, most = min(loads, key=lambda load: load[1]), max(loads, key=lambda load: load[1])

@@ -32,7 +32,7 @@ class ProgressState:
         started: description of the training; None for a simulation.
         simulation: latest progress of the simulation; None for a training.
         recent: the last iterations, the newest at the end.
-        bounds: after each iteration of this session.
+        bounds: bound after each iteration of this session.
         updated_s: time of the last event, on this process's clock.
     """
 
@@ -79,7 +79,7 @@ class ProgressState:
         return self.started.first_iteration - 1 if self.started else 0
 
     def describe_start(self) -> list[str]:
-        """Return lines that say what is trained, on what, and until when."""
+        """Return lines that describe the problem, the ranks and the stopping rules."""
         event = self.started
         if event is None:
             return []
@@ -87,7 +87,7 @@ class ProgressState:
             f"training {count(event.nodes, 'node')} with {count(event.states, 'state')}, "
             f"{count(event.trajectories, 'trajectory', 'trajectories')} per iteration, on "
             f"{count(event.ranks, 'rank')} of {count(event.threads, 'thread')} over {event.backend}",
-            f"until: {event.stop}",
+            f"stopping rule: {event.stop}",
         ]
 
     def describe_bound(self, bound: float, estimate: Estimate) -> str:
@@ -105,7 +105,7 @@ class ProgressState:
         return relative_gap(bound, mean, self.started.sense) if self.started.risk_neutral else None
 
     def describe_end(self, event: TrainingFinished) -> str:
-        """Return a line that says why training stopped, and with what result."""
+        """Return a line with the reason why training stopped, and its result."""
         return (
             f"stopped: {event.reason}; {count(event.iterations, 'iteration')}, "
             f"{self.describe_bound(event.bound, event.estimate)}, {event.seconds:.1f} s"

@@ -65,7 +65,7 @@ class MultistageProblem:
     >>> MultistageProblem.linear([node], {"stocks": 2}).check()
     Traceback (most recent call last):
     ...
-    cobre.errors.InvalidProblem: this cannot be solved as it stands; 2 findings:
+    cobre.errors.InvalidProblem: the problem is not valid; 2 findings:
       - no column carries state 'stocks': it has an initial value, and is incoming nowhere
       - state 'stock' is incoming in node 'today', but has no initial value
     """
