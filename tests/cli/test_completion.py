@@ -86,7 +86,7 @@ def test_it_is_installed_into_the_home_folder(tmp_path):
     code, out, _ = cobre("completion", "fish", "--install", env=environment)
     assert code == 0
     script = tmp_path / ".config/fish/completions/cobre.fish"
-    assert out == f"written to {script}; it works in the next fish that you start\n"
+    assert out == f"written to {script}; restart fish to use it\n"
     assert "complete_fish" in script.read_text()
 
 

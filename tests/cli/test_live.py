@@ -142,7 +142,7 @@ def test_ctrl_c_leaves_a_terminal_in_order_and_a_command_that_goes_on(window, wo
     assert shown.terminal.cursor
     assert "elapsed" not in "\n".join(shown.terminal.history)
     said = shown.seen.splitlines()
-    assert said[-2] == "interrupted; what was finished is in out/policy/checkpoint.cobre"
+    assert said[-2] == "interrupted; finished iterations are saved in out/policy/checkpoint.cobre"
     assert said[-1].startswith("resume with: ")
     command = shlex.split(said[-1].removeprefix("resume with: "))
     assert command == ["cobre", "run", str(case), *given, "--output", "out", "--color", "always", "--resume"]
@@ -363,7 +363,7 @@ def test_a_run_outlives_who_reads_its_events(tmp_path):
 def test_validate_speaks_the_same_formats(tmp_path):
     case = copy("one-reservoir", tmp_path / "case")
     assert json.loads(cobre("validate", case, "--output-format", "json")[1])["valid"] is True
-    assert cobre("validate", case, "--output-format", "human")[1].startswith(f"{case} can be used")
+    assert cobre("validate", case, "--output-format", "human")[1].startswith(f"{case} is valid")
 
 
 def test_help_fits_a_screen():

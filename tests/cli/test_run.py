@@ -83,7 +83,7 @@ def test_an_interrupted_run_says_how_to_go_on(number, workers, start_process, tm
     code, _, err = output_of(process)
     assert code == 128 + number, err
     words, command = err.splitlines()[-2:]
-    assert words == f"interrupted; what was finished is in {checkpoint}"
+    assert words == f"interrupted; finished iterations are saved in {checkpoint}"
     assert "Traceback" not in err
     manifest = json.loads((tmp_path / "out/training/_manifest.json").read_text())
     assert manifest["status"] == "failed"
@@ -123,7 +123,7 @@ def test_a_scheduler_that_signals_all_ranks_of_mpi(mpiexec, start_process, marke
         os.kill(pid, signal.SIGTERM)
     code, _, err = output_of(process)
     assert code == 128 + signal.SIGTERM, err
-    assert f"interrupted; what was finished is in {checkpoint}" in err
+    assert f"interrupted; finished iterations are saved in {checkpoint}" in err
     assert Policy.load(checkpoint).iterations > 0
 
 

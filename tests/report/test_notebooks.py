@@ -37,7 +37,7 @@ def test_a_run_shows_its_numbers_and_two_pictures(reservoir):
 def test_results_draw_themselves(reservoir):
     assert reservoir.training.plot().to_dict()["title"]["text"] == "Convergence"
     assert reservoir.training.plot("timeline", width=200).to_dict()["width"] == 200
-    assert reservoir.simulation.plot().to_dict()["title"]["text"] == "Cost of a scenario"
+    assert reservoir.simulation.plot().to_dict()["title"]["text"] == "Scenario costs"
     assert reservoir.plot("storage", hydro="lake", theme="dark").to_dict()["title"]["text"] == "Stored volume"
     with pytest.raises(cobre.errors.ResultsError, match="there is no simulation"):
         reservoir.training.plot("storage")
@@ -50,7 +50,7 @@ def test_everything_else_shows_a_table(cascade, cascade_case, tmp_path):
         (cascade.training.engine, "the limit of 6 iterations"),
         (cascade.training.policy, "of which"),
         (results.read(cascade.output_directory), "pumping_stations"),
-        (cobre.validate(cascade_case), "The case can be used"),
+        (cobre.validate(cascade_case), "The case is valid"),
     ]
     for result, words in shown:
         assert words in " ".join(well_formed(result._repr_html_()).itertext())

@@ -66,7 +66,7 @@ class ValidationResult:
         return next((i for i, layer in enumerate(LAYERS) if kinds & set(layer)), len(LAYERS))
 
     def _repr_html_(self) -> str:
-        verdict = "The case can be used" if self.valid else "The case cannot be used as it stands"
+        verdict = "The case is valid" if self.valid else "The case is not valid"
         found = [("error", finding) for finding in self.errors]
         found += [("warning", finding) for finding in self.warnings]
         if not found:
