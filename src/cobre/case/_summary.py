@@ -94,7 +94,7 @@ class CaseSummary:
         random: how many inflows, loads and sources are random, by kind.
         given_openings: whether the case has the realisations itself, rather than how to draw them.
         annual_discount_percent: of the policy graph.
-        risk_averse_stages: how many stages weigh bad outcomes more.
+        risk_averse_stages: number of stages with a risk measure other than the expectation.
         buses: by id.
         hydros: by id.
         load_gwh: what all buses need over the study.

@@ -56,7 +56,7 @@ def openings(  # noqa: PLR0913 - where a number is used has that many coordinate
         For each stage its openings by entities.
 
     Raises:
-        ValueError: the arguments do not go together.
+        ValueError: incompatible arguments.
 
     >>> first, second = openings(7, [0, 1], [3, 2], dimension=4)
     >>> first.shape, second.shape
@@ -106,7 +106,7 @@ def out_of_sample(  # noqa: PLR0913 - where a number is used has that many coord
         For each stage trajectories by entities.
 
     Raises:
-        ValueError: the arguments do not go together.
+        ValueError: incompatible arguments.
 
     >>> alone = out_of_sample(7, [5], [0, 1], dimension=3)
     >>> many = out_of_sample(7, range(10), [0, 1], dimension=3)
