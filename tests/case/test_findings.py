@@ -62,7 +62,7 @@ DOUBTS = {
         at(STAGES, "stages.1.start_date", "2024-02-03"),
         "meaning",
         STAGES,
-        "nothing is said of the time",
+        "stages leave a gap from",
     ),
     "no lags": (without(STAGES, "stages.1.state_variables"), "meaning", STAGES, "inflow_lags"),
     "inside": (at(CONFIG, "simulation", {"io_channel_capacity": 8}), "unsupported", CONFIG, "no effect"),

@@ -187,7 +187,7 @@ def test_versions_are_told(a, tampered):
     assert [(one.name, one.b) for one in report.compare(a, tampered).versions] == [("highspy", "1.99")]
 
 
-# Results that do not go together
+# Incompatible results
 
 
 def test_results_of_other_cases(a, folder):

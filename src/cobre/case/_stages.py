@@ -51,7 +51,7 @@ def _check_dates(stages: Stages, report: Report) -> None:
                 suggestion="the ids of stages must be in the order of their dates",
             )
         elif following.start_date > one.end_date:
-            message = f"nothing is said of the time from {one.end_date} to {following.start_date}"
+            message = f"stages leave a gap from {one.end_date} to {following.start_date}"
             report.warn("meaning", "stages.json", message, entity=f"stage {following.id}", field="start_date")
 
 

@@ -119,13 +119,13 @@ class IterationFinished:
 
 @dataclass(frozen=True)
 class GuardTripped:
-    """Something that cannot be was noticed and put right; training goes on.
+    """A consistency check failed and was handled; training continues.
 
     Attributes:
         kind: ``"value_corrected"``: what a trial state is worth was computed again, by other means;
             ``"cut_rejected"``: a cut that is above the value at another trial state was not added;
             ``"bound_above"``: the bound is beyond what the trajectories of some iterations cost, by far more
-            than chance explains, or these have missed what is rare and dear.
+            than sampling explains, or these missed rare, expensive scenarios.
         iteration: in which.
         node: at which; ``"root"`` for the beginning.
         claimed: the value, cut or bound that was doubted.

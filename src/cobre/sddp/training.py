@@ -161,7 +161,7 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
     Raises:
         InvalidProblem: something is wrong with the problem or an argument; all of it is listed.
         SolveError: a linear programme has no solution.
-        BoundError: a cut or a bound is beyond what can be.
+        BoundError: a cut or a bound violates a known bound.
         PolicyFileError: a file to resume or to start from is of no use.
         WorkerError: a worker failed; its own error is the cause.
     """

@@ -1,4 +1,4 @@
-"""Figures of results, for those who have what draws them."""
+"""Figures of results, if the plotting dependencies are installed."""
 
 from __future__ import annotations
 
