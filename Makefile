@@ -29,7 +29,7 @@ demo: $(VENV)/built  ## see the product's main job: a study, and a page about it
 # low priority, since some go by the clock.
 test: $(VENV)/built $(MPICH)/installed  ## run all tests: native core, Python, examples, docs
 	@nice $(MAKE) --no-print-directory core sanitize RUN=true >/dev/null 2>&1 & compiling=$$!; \
-	$(BIN)/python -m pytest -n $(STREAMS) --dist loadscope --no-loadscope-reorder; code=$$?; \
+	$(BIN)/python -m pytest -n $(STREAMS) --dist loadscope --no-loadscope-reorder --durations=20; code=$$?; \
 	wait $$compiling; exit $$code
 	@$(MAKE) --no-print-directory core sanitize
 

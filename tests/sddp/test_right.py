@@ -78,7 +78,7 @@ WAYS = {
 }
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(problems(), st.sampled_from(sorted(WAYS)), st.integers(0, 2**32))
 def test_the_bound_becomes_the_value_of_the_scenario_tree(drawn, way, seed):
     value = optimal_value(drawn.problem, drawn.risk)
