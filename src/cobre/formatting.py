@@ -12,15 +12,6 @@ from html import escape
 from typing import Literal
 
 _SCALES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1.0, ""))
-#: Stopping rules by their names in ``config.json``.
-_RULES = {
-    "iteration_limit": "the iteration limit",
-    "time_limit": "the time limit",
-    "bound_stalling": "a stalled bound",
-    "statistical": "the statistical test",
-    "simulation": "stable simulations",
-    "gap": "the gap tolerance",
-}
 
 _CELL = "text-align:left;padding:2px 16px 2px 0;vertical-align:top"
 
@@ -125,15 +116,6 @@ def gap_text(gap: float | None) -> str:
     if gap is None:
         return "undefined"
     return f"{100 * gap:.2f} %" if abs(gap) <= 1 else "> 100 %" if gap > 0 else "< -100 %"
-
-
-def stopped(reason: str) -> str:
-    """Return the stopping rules of a training as text.
-
-    >>> stopped("iteration_limit+bound_stalling"), stopped("of another kind")
-    ('the iteration limit and a stalled bound', 'of another kind')
-    """
-    return " and ".join(_RULES.get(rule, rule) for rule in reason.split("+"))
 
 
 def _scale(value: float) -> tuple[float, str]:

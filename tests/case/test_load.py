@@ -59,7 +59,7 @@ def test_stages(loaded):
     assert [block.hours for block in second.blocks] == [400.0, 296.0]
     assert first.discount == pytest.approx(1.12 ** (-31 / 365.25), rel=1e-15)
     assert second.discount == 1.0  # its transition has a rate of its own
-    assert first.risk == (0.0, 1.0)
+    assert first.risk == {"measure": "expectation"}
 
 
 def test_buses(loaded):
@@ -254,7 +254,9 @@ def test_risk_is_read(tmp_path):
     files = valid()
     files["stages.json"]["stages"][1]["risk_measure"] = {"cvar": {"alpha": 0.2, "lambda": 0.5}}
     loaded = case.load(folders.write(tmp_path, files))
-    assert [one.risk for one in loaded.system.stages] == [(0.0, 1.0), (0.5, 0.2), (0.0, 1.0)]
+    expectation = {"measure": "expectation"}
+    averse = {"measure": "eavar", "weight": 0.5, "level": 0.2}
+    assert [one.risk for one in loaded.system.stages] == [expectation, averse, expectation]
 
 
 def test_schemas_name_all_fields():

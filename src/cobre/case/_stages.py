@@ -8,7 +8,7 @@ from collections import defaultdict
 from cobre import system as resolved
 from cobre.inputs.files import CaseFiles
 from cobre.inputs.findings import Report
-from cobre.inputs.stages import RiskAverse, StageInput, Stages
+from cobre.inputs.stages import StageInput, Stages
 
 
 def check_blocks(files: CaseFiles, report: Report) -> None:
@@ -117,7 +117,7 @@ def resolve_stage(stages: Stages, stage: StageInput) -> resolved.Stage:
         chronological=stage.block_mode == "chronological",
         season=stages.season(stage),
         openings=stage.num_scenarios,
-        risk=(risk.cvar.weight, risk.cvar.alpha) if isinstance(risk, RiskAverse) else (0.0, 1.0),
+        risk={"measure": risk} if isinstance(risk, str) else risk.spec(),
         discount=_discount(stages, stage),
     )
 

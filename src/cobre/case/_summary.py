@@ -16,7 +16,6 @@ from cobre.elements.hydro.data import Hydro
 from cobre.elements.line.data import Line
 from cobre.elements.non_controllable_source.data import NonControllableSource
 from cobre.elements.thermal.data import Thermal
-from cobre.inputs.config import StoppingRule
 from cobre.system import Stage, System
 
 Floats = NDArray[np.float64]
@@ -155,7 +154,7 @@ def summary(case: Case) -> CaseSummary:
         random={kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
         given_openings=case.scenarios.openings is not None,
         annual_discount_percent=_discount(stages),
-        risk_averse_stages=sum(stage.risk[0] > 0 for stage in stages),
+        risk_averse_stages=sum(stage.risk["measure"] != "expectation" for stage in stages),
         buses=buses,
         hydros=hydros,
         load_gwh=sum(bus.load_mw for bus in buses) * hours / 1000,
@@ -190,25 +189,13 @@ def _training(case: Case) -> Iterator[str]:
     passes = training.forward_passes
     yield f"{passes} forward pass{'es'[: 2 * (passes != 1)]} in each iteration"
     joint = " and " if training.stopping_mode == "all" else " or "
-    yield "stops " + joint.join(_words(rule) for rule in training.stopping_rules)
+    yield "stops " + joint.join(rule.summary() for rule in training.stopping_rules)
     selection = training.cut_selection
     if selection.enabled or (selection.enabled is None and selection.method):
         yield f"cut selection: {selection.method or 'level1'}"
     if training.cut_formulation == "multi":
         yield "a cut for each outcome"
     yield f"seed {case.scenarios.seed}"
-
-
-def _words(rule: StoppingRule) -> str:
-    match rule.type:
-        case "iteration_limit":
-            return f"after {rule.limit} iterations"
-        case "time_limit":
-            return f"after {rule.seconds:g} s"
-        case "bound_stalling":
-            return f"when {rule.iterations} iterations move the bound by less than {100 * rule.tolerance:g} %"
-        case _:
-            return "when bound and simulated costs have settled"
 
 
 def _weights(system: System) -> Floats:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cobre.cli._tables import Rows, facts, heading, more, next_steps, sizes, table
-from cobre.formatting import amount, count, duration, stopped
+from cobre.formatting import amount, count, duration
 from cobre.report import (
     DeficitSummary,
     SimulationSummary,
@@ -18,6 +18,7 @@ from cobre.report import (
     cost_label,
     workers_line,
 )
+from cobre.sddp.stopping import stopped_by
 
 STYLES = {"complete": "green", "converged": "green", "failed": "bold red"}
 WORDS = {"running": "running, or killed", "partial": "some scenarios are missing"}
@@ -57,7 +58,7 @@ def _overview(found: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _trained(training: TrainingSummary) -> Iterator[tuple[str, str]]:
-    reason = f", stopped by {stopped(training.stopped_by)}" if training.stopped_by else ""
+    reason = f", stopped by {stopped_by(training.stopped_by)}" if training.stopped_by else ""
     yield "training", f"{count(training.iterations, 'iteration')} in {duration(training.seconds)}{reason}"
     yield "lower bound", amount(training.lower_bound)
     active = "" if training.cuts == training.cuts_active else f", {training.cuts_active:,} active"

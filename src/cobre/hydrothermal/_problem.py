@@ -8,7 +8,8 @@ from cobre.elements.registry import collect, elements_of
 from cobre.hydrothermal._noise import StageNoise
 from cobre.hydrothermal._stage import build_stage
 from cobre.lp import Floats
-from cobre.sddp import EAVaR, Expectation, MultistageProblem, Node, RiskMeasure
+from cobre.sddp import MultistageProblem, Node, RiskMeasure
+from cobre.sddp.risk import from_spec
 from cobre.system import System
 
 
@@ -46,8 +47,4 @@ def initial_state(system: System) -> dict[str, float]:
 
 def risk_of(system: System) -> dict[str, RiskMeasure]:
     """Return the risk measure of each stage, applied to the cost of what follows it."""
-    measures: dict[str, RiskMeasure] = {}
-    for stage in system.stages:
-        weight, level = stage.risk
-        measures[str(stage.id)] = EAVaR(1 - weight, level) if weight > 0 and level < 1 else Expectation()
-    return measures
+    return {str(stage.id): from_spec(stage.risk) for stage in system.stages}

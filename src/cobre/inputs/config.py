@@ -32,12 +32,20 @@ class IterationLimitInput(Strict, title="IterationLimit"):
     type: Literal["iteration_limit"]
     limit: Count
 
+    def summary(self) -> str:
+        """Return when training stops, in words."""
+        return f"after {self.limit} iterations"
+
 
 class TimeLimitInput(Strict, title="TimeLimit"):
     """Stop after so much time."""
 
     type: Literal["time_limit"]
     seconds: Positive
+
+    def summary(self) -> str:
+        """Return when training stops, in words."""
+        return f"after {self.seconds:g} s"
 
 
 class BoundStallingInput(Strict, title="BoundStalling"):
@@ -47,6 +55,10 @@ class BoundStallingInput(Strict, title="BoundStalling"):
     iterations: Count
     tolerance: NonNegative
 
+    def summary(self) -> str:
+        """Return when training stops, in words."""
+        return f"when {self.iterations} iterations move the bound by less than {100 * self.tolerance:g} %"
+
 
 class SimulationStoppingInput(Strict, title="SimulationStopping"):
     """Stop when both the bound and the simulated cost have settled."""
@@ -55,10 +67,15 @@ class SimulationStoppingInput(Strict, title="SimulationStopping"):
     replications: Count
     period: Count
     bound_window: Count
-    distance_tol: NonNegative
-    bound_tol: NonNegative
+    distance_tolerance: Annotated[float, Field(ge=0, alias="distance_tol")]
+    bound_tolerance: Annotated[float, Field(ge=0, alias="bound_tol")]
+
+    def summary(self) -> str:
+        """Return when training stops, in words."""
+        return "when bound and simulated costs have settled"
 
 
+# Each has the name of a rule in `cobre.sddp.stopping` as its type, and its fields are those of that rule.
 StoppingRule = Annotated[
     IterationLimitInput | TimeLimitInput | BoundStallingInput | SimulationStoppingInput,
     Field(discriminator="type"),

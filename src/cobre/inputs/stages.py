@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -31,6 +31,12 @@ class RiskAverse(Strict):
     """A mixture of the expectation and a conditional value at risk."""
 
     cvar: CVaR
+
+    def spec(self) -> dict[str, Any]:
+        """Return the measure as `cobre.sddp.risk.from_spec` takes it."""
+        if self.cvar.weight == 0:
+            return {"measure": "expectation"}
+        return {"measure": "eavar", "weight": 1 - self.cvar.weight, "level": self.cvar.alpha}
 
 
 class StateVariables(Strict):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cobre.estimates import relative_gap
-from cobre.formatting import count, duration, money, percent, stopped
+from cobre.formatting import count, duration, money, percent
 from cobre.report._facts import Facts
 from cobre.report._reading import cost_words, gap_words
+from cobre.sddp.stopping import stopped_by
 
 NONE = "\N{EN DASH}"
 
@@ -63,7 +64,7 @@ def _iterations(facts: Facts) -> KeyFigure:
     training = facts.training
     if training is None:
         return KeyFigure("Iterations", NONE, note="not trained here")
-    said = "so far" if facts.unfinished == "training" else f"stopped by {stopped(training.stopped_by)}"
+    said = "so far" if facts.unfinished == "training" else f"stopped by {stopped_by(training.stopped_by)}"
     return KeyFigure("Iterations", f"{training.iterations:,}", note=said)
 
 

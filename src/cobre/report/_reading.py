@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cobre.estimates import relative_gap
-from cobre.formatting import count, duration, money, money_between, percent, stopped
+from cobre.formatting import count, duration, money, money_between, percent
 from cobre.report._facts import Facts
 from cobre.report._source import Source, opened
+from cobre.sddp.stopping import stopped_by
 
 #: A bound that rises by less than this share in the last tenth of the iterations is stable.
 STABLE = 1e-3
@@ -127,7 +128,7 @@ def _course(facts: Facts) -> str:
     who = "in one process" if facts.workers == 1 else f"on {count(facts.workers, 'worker')}"
     words = f"{count(training.iterations, 'iteration')} in {duration(training.seconds)} {who}"
     if facts.unfinished != "training" and training.stopped_by:
-        words += f", stopped by {stopped(training.stopped_by)}"
+        words += f", stopped by {stopped_by(training.stopped_by)}"
     if facts.busy is not None:
         words += f"; {percent(facts.busy)} computing, the rest communication and waiting"
     return f"{words}."

@@ -1,4 +1,4 @@
-"""How costs that are not certain become one number: coherent risk measures.
+"""Coherent risk measures: uncertain costs as one number.
 
 A coherent measure is the worst expectation over a set of distributions. `RiskMeasure.weights` finds that
 worst distribution, which is all that cuts and bounds need (Philpott, de Matos and Finardi 2013).
@@ -12,7 +12,7 @@ array([[0.125, 0.625, 0.125, 0.125]])
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: How far from 1 a sum of probabilities or weights may be.
+#: A sum of probabilities or weights may differ from 1 by this much.
 TOLERANCE = 1e-9
 
 
 class RiskMeasure(ABC):
-    """How a decision maker sees uncertain costs. Measures are values: frozen, comparable, picklable.
+    """The value of uncertain costs to a decision maker. Measures are values: frozen, comparable, picklable.
 
     Multiply measures by weights and add them to mix them; the weights must sum to 1.
     """
@@ -199,6 +199,28 @@ def EAVaR(weight: float, level: float) -> Mixture:  # noqa: N802  it reads as on
     if not 0 <= weight <= 1:
         raise ValueError(f"the weight of the expectation is {weight:g}; give a number from 0 to 1")
     return Mixture(((weight, Expectation()), (1 - weight, AVaR(level))))
+
+
+def _eavar_of_a_case(weight: float, level: float) -> RiskMeasure:
+    # At level 1 the mixture is the expectation, but for the last bits.
+    return EAVaR(weight, level) if level < 1 else Expectation()
+
+
+#: The measures that a stage of a case can have, by the names that input models in `cobre.inputs` give them.
+NAMED: dict[str, Callable[..., RiskMeasure]] = {
+    "expectation": Expectation,
+    "eavar": _eavar_of_a_case,
+}
+
+
+def from_spec(spec: Mapping[str, Any]) -> RiskMeasure:
+    """Return a measure from its name in `NAMED` and its arguments.
+
+    >>> from_spec({"measure": "eavar", "weight": 0.75, "level": 0.1}) == EAVaR(0.75, 0.1)
+    True
+    """
+    arguments = dict(spec)
+    return NAMED[arguments.pop("measure")](**arguments)
 
 
 @dataclass(frozen=True)

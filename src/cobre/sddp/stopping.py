@@ -1,6 +1,6 @@
-"""When training has done enough.
+"""Stopping rules of training.
 
-Rules look at a `Progress` after every iteration. They remember nothing themselves, so a resumed run decides
+Rules look at a `Progress` after every iteration. They keep no state of their own, so a resumed run decides
 as the undisturbed one would have. Combine them with ``|`` and ``&``.
 
 >>> rule = IterationLimit(100) | (BoundStalling(10) & Statistical())
@@ -11,20 +11,34 @@ as the undisturbed one would have. Combine them with ``|`` and ``&``.
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, ClassVar
 
 from cobre.sddp._progress import Progress, Remaining, SimulationRecord
 
-#: By how much of its size a bound may miss an interval: what solvers leave of equal numbers.
+#: A bound may miss an interval by this share of its size: equal numbers differ by as much after solving.
 ROUNDING = 1e-9
 
 
 class StoppingRule(ABC):
     """Decides after every iteration whether to stop. Rules are values: frozen dataclasses of numbers."""
+
+    #: Its name in ``config.json`` and in results; made from the class's name unless given.
+    name: ClassVar[str]
+    #: Completes "training stopped by ..." in reports; the name unless given.
+    label: ClassVar[str]
+    #: Whether it finds that training has converged, and is no mere limit.
+    converged: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = vars(cls)
+        cls.name = own.get("name", re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower())
+        cls.label = own.get("label", cls.name)
 
     @abstractmethod
     def reached(self, progress: Progress) -> str | None:
@@ -38,9 +52,9 @@ class StoppingRule(ABC):
         return () if self.reached(progress) is None else (self,)
 
     def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
-        """Say how far it is from stopping. Unless overridden, a rule says that it cannot tell.
+        """Return how far it is from stopping; unknown unless overridden.
 
-        Asked after iterations at which it did not stop, for people who wait; nothing depends on the answer.
+        Called after iterations at which it did not stop, for display; nothing depends on the answer.
 
         Args:
             progress: as for `reached`.
@@ -78,6 +92,8 @@ class IterationLimit(StoppingRule):
     50 iterations
     """
 
+    label = "the iteration limit"
+
     limit: int
 
     def __post_init__(self) -> None:
@@ -109,6 +125,8 @@ class TimeLimit(StoppingRule):
     3600 s
     """
 
+    label = "the time limit"
+
     seconds: float
 
     def __post_init__(self) -> None:
@@ -135,6 +153,9 @@ class BoundStalling(StoppingRule):
         iterations: how many.
         tolerance: less than this share of the bound, or of 1 if it is smaller, is hardly.
     """
+
+    label = "a stalled bound"
+    converged = True
 
     iterations: int = 10
     tolerance: float = 1e-4
@@ -171,6 +192,8 @@ class Statistical(StoppingRule):
         replications: how many trajectories to simulate for it; unless given, the iteration's own are used.
         period: look only after every so many iterations.
     """
+
+    label = "the statistical test"
 
     confidence: float = 0.95
     replications: int | None = None
@@ -229,6 +252,10 @@ class SimulationStopping(StoppingRule):
             differences, each relative to at least 1.
         bound_tolerance: how far the bound may have moved, relative to its size or 1.
     """
+
+    name = "simulation"
+    label = "stable simulations"
+    converged = True
 
     replications: int = 100
     period: int = 20
@@ -356,6 +383,21 @@ class AllOf(StoppingRule):
         return tuple(rule for each in fired for rule in each) if all(fired) else ()
 
 
+#: The rules of this module by their names. A case can use those that have an input model in `cobre.inputs`.
+RULES: dict[str, type[StoppingRule]] = {
+    rule.name: rule for rule in (IterationLimit, TimeLimit, BoundStalling, Statistical, SimulationStopping)
+}
+
+
+def stopped_by(names: str) -> str:
+    """Return in words what stopped a training, from the names of rules joined by ``+``.
+
+    >>> stopped_by("iteration_limit+bound_stalling"), stopped_by("of another kind")
+    ('the iteration limit and a stalled bound', 'of another kind')
+    """
+    return " and ".join(RULES[name].label if name in RULES else name for name in names.split("+"))
+
+
 def as_rule(stop: int | StoppingRule | Sequence[int | StoppingRule]) -> StoppingRule:
     """Return the rule meant: an integer is a limit of iterations, a sequence any of its rules.
 
@@ -375,14 +417,14 @@ def as_rule(stop: int | StoppingRule | Sequence[int | StoppingRule]) -> Stopping
 
 
 def _moved(bounds: Sequence[float], window: int) -> float:
-    """By how much of its size the last bound differs from that of ``window`` iterations before."""
+    """The relative change of the bound over the last ``window`` iterations."""
     if len(bounds) <= window:
         return math.inf
     return abs(bounds[-1] - bounds[-1 - window]) / max(1.0, abs(bounds[-1]))
 
 
 def _still_to_move(bounds: Sequence[float], window: int, tolerance: float) -> int:
-    """How many more iterations of the last bound it takes until it has hardly moved over ``window``."""
+    """Iterations with an unchanged bound until it has hardly moved over ``window``."""
     size = max(1.0, abs(bounds[-1]))
     ago = enumerate(reversed(bounds))
     same = next((i for i, bound in ago if not abs(bounds[-1] - bound) / size < tolerance), len(bounds))

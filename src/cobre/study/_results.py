@@ -20,10 +20,8 @@ from cobre.sddp import (
     IterationFinished,
     Policy,
     SimulationProgress,
-    SimulationStopping,
     TrainedPolicy,
 )
-from cobre.sddp.stopping import StoppingRule
 from cobre.study._pictures import Choice, drawn, svg_of
 
 if TYPE_CHECKING:
@@ -151,7 +149,7 @@ class TrainingResult:
     @property
     def termination_reason(self) -> str:
         """The stopping rule that ended it: ``"iteration_limit"``, ``"bound_stalling"``, ..."""
-        return "+".join(rule_name(rule) for rule in self.engine.stopped_by)
+        return "+".join(rule.name for rule in self.engine.stopped_by)
 
     @property
     def total_cuts(self) -> int:
@@ -339,13 +337,6 @@ def training_log(events: Iterable[IterationFinished]) -> TrainingLog:
     for event in events:
         log.add(event)
     return log
-
-
-def rule_name(rule: StoppingRule) -> str:
-    """Return a rule's name in ``config.json``."""
-    if isinstance(rule, SimulationStopping):
-        return "simulation"
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(rule).__name__).lower()
 
 
 def _ms(seconds: float) -> int:

@@ -13,7 +13,6 @@ from cobre.errors import CollectiveFailed, InvalidCommunicator, OutputError
 from cobre.hydrothermal import SimulationTables
 from cobre.results import Writer
 from cobre.sddp import (
-    BoundStalling,
     CheckpointWritten,
     Event,
     ExecutionOptions,
@@ -22,7 +21,6 @@ from cobre.sddp import (
     Policy,
     RankContext,
     SavedTraining,
-    SimulationStopping,
     Visit,
     execute,
 )
@@ -31,7 +29,6 @@ from cobre.study._results import RunResult, SimulationResult, TrainingResult, tr
 from cobre.study._study import Study
 
 #: The rules that end a training because there is no more to be had, and not because of a limit.
-CONVERGED = (BoundStalling, SimulationStopping)
 
 
 def run_plan(plan: RunPlan, execution: ExecutionOptions, listeners: Sequence[Listener] = ()) -> RunResult:
@@ -107,7 +104,7 @@ class Runner:
         trained = TrainingResult(task(context, self._log))
         if context.is_root:
             trained.policy.save(self._writer.policy_path)
-            converged = any(isinstance(rule, CONVERGED) for rule in trained.engine.stopped_by)
+            converged = any(rule.converged for rule in trained.engine.stopped_by)
             self._writer.finish(training_log(self._log), trained.termination_reason, converged=converged)
         return trained
 

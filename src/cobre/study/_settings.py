@@ -5,26 +5,13 @@ from __future__ import annotations
 from cobre import sddp
 from cobre.case import CutSelection, Training
 from cobre.sddp import Selection, StoppingRule
+from cobre.sddp.stopping import RULES
 
 
 def stop_of(training: Training) -> StoppingRule:
     """Return the case's stopping rules as one."""
-    rules: list[StoppingRule] = []
-    for rule in training.stopping_rules:
-        match rule.type:
-            case "iteration_limit":
-                rules.append(sddp.IterationLimit(rule.limit))
-            case "time_limit":
-                rules.append(sddp.TimeLimit(rule.seconds))
-            case "bound_stalling":
-                rules.append(sddp.BoundStalling(rule.iterations, rule.tolerance))
-            case "simulation":
-                rules.append(
-                    sddp.SimulationStopping(
-                        rule.replications, rule.period, rule.bound_window, rule.distance_tol, rule.bound_tol
-                    )
-                )
-    return sddp.AnyOf(tuple(rules)) if training.stopping_mode == "any" else sddp.AllOf(tuple(rules))
+    rules = tuple(RULES[rule.type](**rule.model_dump(exclude={"type"})) for rule in training.stopping_rules)
+    return sddp.AnyOf(rules) if training.stopping_mode == "any" else sddp.AllOf(rules)
 
 
 def selection_of(given: CutSelection) -> Selection | None:

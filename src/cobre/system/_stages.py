@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +39,7 @@ class Stage:
         chronological: whether blocks follow one another, with a balance of storage in each, or are parallel.
         season: which of the seasonal models is in force.
         openings: how many realisations the stage has.
-        risk: weight and tail probability of the conditional value at risk: 0 and 1 for the expectation.
+        risk: its risk measure: a name, and the arguments that `cobre.sddp.risk.from_spec` takes with it.
         discount: the factor on the costs of the stages that follow.
     """
 
@@ -48,7 +50,7 @@ class Stage:
     chronological: bool
     season: int
     openings: int
-    risk: tuple[float, float] = (0.0, 1.0)
+    risk: Mapping[str, Any] = field(default_factory=lambda: {"measure": "expectation"})
     discount: float = 1.0
 
     @property
