@@ -1,4 +1,4 @@
-"""What differs between the realisations of a stage."""
+"""The realisations of a stage's random numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TARGETS = ("rhs", "row_lower", "row_upper", "fix", "column_lower", "column_upper
 #: A target and its row, its column, or for a coefficient both.
 Place = tuple[str, int | tuple[int, int]]
 
-#: How far from 1 a sum of probabilities may be.
+#: A sum of probabilities may differ from 1 by this much.
 PROBABILITY_TOLERANCE = 1e-9
 
 
@@ -120,7 +120,7 @@ class Noise:
         self.probabilities.flags.writeable = False
 
     def __len__(self) -> int:
-        """How many realisations there are."""
+        """Return the number of realisations."""
         return len(self.table)
 
     def findings(self, program: LinearProgram) -> Iterator[str]:

@@ -177,12 +177,12 @@ class LinearProgram:
 
     @property
     def columns(self) -> int:
-        """How many columns it has."""
+        """The number of columns."""
         return self.matrix.shape[1]
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
         return self.matrix.shape[0]
 
     def findings(self) -> Iterator[str]:

@@ -131,7 +131,7 @@ def _read(path: str, file: IO[bytes]) -> tuple[dict[str, Any], dict[str, NDArray
 
 
 class _Damage(Exception):
-    """What is wrong with a file that is ours."""
+    """Damage in a file of this format."""
 
 
 def _check_sizes(members: list[zipfile.ZipInfo], length: int) -> None:

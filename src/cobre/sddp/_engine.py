@@ -1,4 +1,4 @@
-"""A problem ready to be solved on one rank: a solver and a pool of cuts per node.
+"""The engine of one rank: a solver and a pool of cuts per node of the problem.
 
 States, costs and cuts in here are those of minimisation. `sign` turns them into the user's and back.
 """
@@ -60,7 +60,7 @@ class Statistics:
 
 
 class Engine:
-    """A context manager; leaving it gives back the memory of the cuts."""
+    """Solvers, cuts and warm-start bases of all nodes on one rank. A context manager: it frees the cuts."""
 
     #: The number of the beginning among the nodes.
     ROOT = -1
@@ -122,11 +122,11 @@ class Engine:
 
     @property
     def states(self) -> int:
-        """How many states there are."""
+        """The number of state variables."""
         return len(self.initial)
 
     def families(self, node: int) -> int:
-        """How many values follow a node: one, and for multi cut also one per outcome."""
+        """Return the number of values that follow a node: one, and for multi cut also one per outcome."""
         return 1 + (self.outcomes[node].count if self.method.cuts == "multi" else 0)
 
     def block(self, count: int, rank: int | None = None) -> range:
@@ -157,26 +157,26 @@ class Engine:
 
     @contextmanager
     def communicating(self) -> Iterator[None]:
-        """Take the time of what is done with other ranks; all of them do the same, in the same order."""
+        """Measure the time of a collective; all ranks call the same ones, in the same order."""
         begun = time.perf_counter()
         yield
         self._meetings_s.append(time.perf_counter() - begun)
 
     def take_meetings(self) -> list[float]:
-        """Return the seconds of each time that ranks met since the last call."""
+        """Return the seconds of each collective since the last call."""
         taken, self._meetings_s = self._meetings_s, []
         return taken
 
     @contextmanager
     def naming_failures(self, node: int, states: Floats, table: Floats) -> Iterator[None]:
-        """Make an error for people of a unit that has no solution, and save its programme."""
+        """Turn the failure of a task into an error for users, and save its programme."""
         try:
             yield
         except SolveFailure as exc:
             raise self._solve_error(exc, node, states[exc.task], table) from None
 
     def save(self, label: str, node: int, state: Floats) -> str | None:
-        """Save a node's programme, with its first realisation, for people to look at. A collective."""
+        """Save a node's programme, with its first realisation, for users to inspect. A collective."""
         saved: str | None = None
         if self.comm.rank == 0:
             saved = self._write(label, node, 0, state, self.solvers[node].table)
@@ -205,12 +205,12 @@ class Engine:
         path = self._path(label, node, row)
         values = table[row] * self.solvers[node].costs_of(np.ones(len(self.problem.nodes[node].noise.places)))
         try:
-            highs_of(self._as_people_see_it(node, state, values)).writeModel(str(path))
+            highs_of(self._in_user_units(node, state, values)).writeModel(str(path))
         except OSError:
             return None
         return str(path) if path.exists() else None
 
-    def _as_people_see_it(self, node: int, state: Floats, values: Floats) -> LinearProgram:
+    def _in_user_units(self, node: int, state: Floats, values: Floats) -> LinearProgram:
         """The programme in the user's units, the incoming state fixed, all cuts in it."""
         named, pool = self.problem.nodes[node], self.pools[node]
         program = realized(named.program, named.noise.places, values)

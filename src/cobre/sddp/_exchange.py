@@ -1,4 +1,4 @@
-"""What ranks exchange in an iteration: paths, warm-start bases, measurements, and which cuts stay."""
+"""The exchanges between ranks in an iteration: paths, warm-start bases, measurements, selected cuts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way forward: trajectories under the policy as it is, step by step in batches."""
+"""The forward pass: trajectories under the current policy, step by step in batches."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from cobre.sddp.sampling import Sample
 
 @dataclass(eq=False)
 class Paths:
-    """What happened on the way. ``steps`` by trajectories, in all arrays.
+    """The record of a forward pass. Steps by trajectories, in all arrays.
 
     Attributes:
         nodes: -1 after a trajectory's end.
         rows: realisations, in the sample's tables.
-        realizations: what they are called.
+        realizations: their numbers in results.
         states: on arrival at each step, and, one more, at the end.
         costs: of each step, not discounted.
-        slots: where each solve's end is stored.
-        expected: what each solve took for the value of what follows, discounted.
+        slots: of the warm start that each solve left.
+        expected: the policy's estimate of the value of what follows, discounted.
     """
 
     nodes: Ints
@@ -48,7 +48,7 @@ class Paths:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns whose values, and rows whose duals are wanted of a node."""
+    """The columns and rows of a node whose values and duals to read."""
 
     columns: Ints = field(default_factory=lambda: NO_PLACES)
     duals: Ints = field(default_factory=lambda: NO_PLACES)
@@ -72,10 +72,10 @@ def walk(
 
     Args:
         engine: the problem and its cuts.
-        sample: the ways to go.
-        iteration: to be recorded for tight cuts, and ends are stored; -1 for neither.
-        wanted: what else to read, by node.
-        observe: told of every step at once, with what was wanted of it.
+        sample: nodes and realisations.
+        iteration: recorded for tight cuts, and warm starts are stored; -1 for neither.
+        wanted: columns and duals to read, by node.
+        observe: called after each step with its solutions.
     """
     steps, count = sample.nodes.shape
     paths = Paths(

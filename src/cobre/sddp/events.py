@@ -1,4 +1,4 @@
-"""What the engine tells while it works. Rank 0 speaks for the run; a listener is any callable.
+"""Events of training and simulation. Rank 0 emits them for the run; a listener is any callable.
 
 >>> events = []
 >>> listener = events.append
@@ -122,7 +122,7 @@ class GuardTripped:
     """A consistency check failed and was handled; training continues.
 
     Attributes:
-        kind: ``"value_corrected"``: what a trial state is worth was computed again, by other means;
+        kind: ``"value_corrected"``: the value of a trial state was computed again, by another method;
             ``"cut_rejected"``: a cut that is above the value at another trial state was not added;
             ``"bound_above"``: the bound is beyond what the trajectories of some iterations cost, by far more
             than sampling explains, or these missed rare, expensive scenarios.
@@ -141,7 +141,7 @@ class GuardTripped:
 
 @dataclass(frozen=True)
 class CheckpointWritten:
-    """What was done up to ``iteration`` is safe in the file ``path``."""
+    """The run up to ``iteration`` is saved in the file ``path``."""
 
     path: str
     iteration: int

@@ -36,7 +36,7 @@ _Args = ParamSpec("_Args")
 
 
 class State(NamedTuple):
-    """What a stage finds, and what it leaves to those that follow."""
+    """A state variable of a stage: its incoming and its outgoing value."""
 
     incoming: highs_var
     outgoing: highs_var

@@ -17,7 +17,7 @@ from cobre.lp import PROBABILITY_TOLERANCE, LinearProgram, Noise, probability_fi
 
 Sense = Literal["min", "max"]
 
-#: How the beginning is called among the nodes, in findings and where a risk measure is given per node.
+#: The name of the beginning among the nodes, in findings and where a risk measure is given per node.
 ROOT = "root"
 
 
@@ -170,7 +170,7 @@ class MultistageProblem:
 
     @cached_property
     def has_cycle(self) -> bool:
-        """Whether a node can follow itself."""
+        """True if a node can follow itself."""
         left = {node.name: set(self.children(node.name)) for node in self.nodes}
         while ends := [name for name, after in left.items() if not after & left.keys()]:
             for name in ends:

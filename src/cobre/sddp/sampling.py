@@ -1,4 +1,4 @@
-"""Which way trajectories go: nodes and realisations, drawn or given.
+"""Sampling of trajectories: nodes and realisations, drawn or given.
 
 Draws are a function of (seed, iteration, trajectory, step), so any rank can draw any trajectory.
 """
@@ -18,22 +18,22 @@ from cobre.sddp._graph import outcomes
 from cobre.sddp.problem import ROOT, MultistageProblem
 from cobre.stochastic import uniforms
 
-#: The fourth coordinate of a draw: what it is for.
+#: The purposes of draws: the fourth coordinate of random numbers.
 TRAINING, SIMULATION = 0, 1
 
 
 @dataclass(frozen=True)
 class Draw:
-    """Which trajectories to draw.
+    """A request for trajectories.
 
     Attributes:
         seed: of the run.
         iteration: from 1; 0 for a simulation after training.
         first: the number of the first trajectory, from 0 in each iteration.
-        count: how many of them, from the first on.
-        total: how many there are in this iteration, on all ranks.
-        depth: how many steps they have at most.
-        purpose: what they are for: `TRAINING` or `SIMULATION`.
+        count: the number of trajectories, from the first on.
+        total: the number in this iteration, on all ranks.
+        depth: the most steps of a trajectory.
+        purpose: `TRAINING` or `SIMULATION`.
     """
 
     seed: int
@@ -52,14 +52,14 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The ways of some trajectories.
+    """The nodes and realisations of some trajectories.
 
     Attributes:
         nodes: steps by trajectories; -1 after a trajectory's end.
         rows: the realisation of each: a row of its node's table.
         tables: by node, realisations to be used instead of the node's own; columns as `Noise.places` there.
-        numbers: what the realisations are called, where a table holds only those of the trajectories asked
-            for. Then a row depends on who asks; a number must not, and be beyond those of the node's own.
+        numbers: of the realisations in results, where a table holds only those of the trajectories asked for.
+            A row then depends on the request; a number must not, and be beyond those of the node's own.
     """
 
     nodes: Ints
@@ -69,21 +69,21 @@ class Sample:
 
     @property
     def realizations(self) -> Ints:
-        """What the realisations are called, whoever asks."""
+        """The numbers of the realisations, the same on every rank."""
         return self.rows if self.numbers is None else self.numbers
 
 
 class Sampling(ABC):
-    """How to choose the ways of trajectories. Derive from this for a way of your own."""
+    """A way to choose nodes and realisations of trajectories. Derive from this for one of your own."""
 
     @property
     def natural_count(self) -> int | None:
-        """How many trajectories there are, if they are not drawn."""
+        """The number of trajectories, if they are not drawn."""
         return None
 
     @abstractmethod
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
-        """Return the ways of the trajectories that ``draw`` asks for.
+        """Return the trajectories that ``draw`` asks for.
 
         It must be a pure function of its arguments: ranks call it for different trajectories and rely on
         getting parts of the same whole.
@@ -165,7 +165,7 @@ class OutOfSample(Sampling):
 
 
 class Given(Sampling):
-    """Follow given ways, one after the other, and from the beginning again when there are no more.
+    """Follow given sequences, one after the other, and again from the first after the last.
 
     Args:
         sequences: each a list of pairs: a node, and its realisation, either by number or as values, one for
@@ -180,11 +180,11 @@ class Given(Sampling):
 
     @property
     def natural_count(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         return len(self.sequences)
 
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
-        """Return the ways whose turn it is."""
+        """Return the sequences whose turn it is."""
         depth = min(draw.depth, max(map(len, self.sequences)))
         nodes = np.full((depth, draw.count), -1, np.int32)
         rows = np.zeros((depth, draw.count), np.int32)

@@ -1,4 +1,4 @@
-"""Which cuts solves still look at.
+"""Cut selection: the cuts that solves consider.
 
 A cut that is left out stays in the policy file's numbering and can be told from the others; it costs nothing
 in later solves. Cuts of the current iteration always stay.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cobre.lp import Floats, Ints, cut_heights
 
-#: How many numbers are looked at in one go.
+#: The number of values computed at once, which bounds the memory.
 CHUNK = 1 << 22
 
 
@@ -45,7 +45,7 @@ class NodeCuts:
 
 @dataclass(frozen=True)
 class Selection(ABC):
-    """How to select. Derive from this for a way of your own; it must be a pure function of its arguments."""
+    """A method of cut selection. Derive from this for one of your own, a pure function of its arguments."""
 
     #: Whether `NodeCuts.visited` is needed, which takes memory.
     needs_states: ClassVar[bool] = False
@@ -68,7 +68,7 @@ class Selection(ABC):
 
 @dataclass(frozen=True)
 class Level1(Selection):
-    """Keep what ever decided a solve (de Matos, Philpott and Finardi 2015).
+    """Keep cuts that ever decided a solve (de Matos, Philpott and Finardi 2015).
 
     >>> Level1(every=10).spec()
     {'type': 'Level1', 'every': 10}
@@ -81,7 +81,7 @@ class Level1(Selection):
 
 @dataclass(frozen=True)
 class LimitedMemoryLevel1(Selection):
-    """Keep what decided a solve lately (LML1; Guigues and Bandarra 2021).
+    """Keep cuts that decided a solve lately (LML1; Guigues and Bandarra 2021).
 
     Args:
         every: in every how many-th iteration to select.
@@ -98,7 +98,7 @@ class LimitedMemoryLevel1(Selection):
 
 @dataclass(frozen=True)
 class Domination(Selection):
-    """Keep what is highest at some visited state.
+    """Keep cuts that are highest at some visited state.
 
     Args:
         every: in every how many-th iteration to select.

@@ -112,7 +112,7 @@ class IterationLimit(StoppingRule):
         return f"the limit of {self.limit} iterations" if progress.iteration >= self.limit else None
 
     def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
-        """What the iterations up to the limit are expected to take."""
+        """Return the expected time of the iterations up to the limit."""
         left = seconds_of(max(0, self.limit - progress.iteration))
         return Remaining(left, left, str(self))
 
@@ -140,7 +140,7 @@ class TimeLimit(StoppingRule):
         return f"the time limit of {self.seconds:g} s" if progress.seconds >= self.seconds else None
 
     def remaining(self, progress: Progress, seconds_of: Callable[[int], float]) -> Remaining:
-        """What is left of the time, and of the iteration in which it ends."""
+        """Return the time that is left, and with the iteration in which it ends."""
         left = max(0.0, self.seconds - progress.seconds)
         return Remaining(left, left + seconds_of(1), str(self))
 
