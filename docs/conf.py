@@ -57,10 +57,11 @@ nitpick_ignore_regex = [
         r"(cobre\.inputs\.\w+\.)?(Document|Named|Strict|InService|Any\w+|Table|Overrides|Derived|Place)",
     ),
     (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
-    (r"py:.*", r"(cobre\.system\._system\.(Any)?Element|ProgramIndex|Values|Indices)"),
+    (r"py:.*", r"(cobre\.system\._system\.(Any)?Element|ProgramIndex|Values|Indices|NoiseClass)"),
+    (r"py:.*", r"(Sense|(cobre\.sddp\.execution\.)?(RankTask|Result_co))"),
     (
         r"py:.*",
-        r"(Array|Floats|Series|BlockSeries|datetime\.date|cobre\.inputs\.config\.Config|System(\..*)?)",
+        r"(Array|Floats|Series|BlockSeries|datetime\.date|cobre\.inputs\.config\.(Config|ScenarioSource)|System(\..*)?)",
     ),
 ]
 autodoc_member_order = "bysource"
@@ -112,11 +113,11 @@ def _find_by_short_name(app, env, node, contnode):
     if " " in target:  # a command, such as `cobre launch`
         return nodes.literal(target, target)
     domain = env.get_domain("py")
-    if target.startswith(("cobre.sddp.", "cobre.lp.")):
+    if target.startswith(("cobre.sddp.", "cobre.lp.", "cobre.comm.launch.")):
         target = target.rsplit(".", 1)[1]  # the module that defines a class is nobody's business
     places = ["cobre.errors" if target in errors.__all__ else "cobre.comm"]
     places += ["cobre.comm.Communicator", "cobre.comm.SharedRegion", "cobre.comm.SharedMemoryProvider"]
-    places += ["cobre.comm.testing", "cobre.sddp", "cobre.lp", "cobre.stochastic"]
+    places += ["cobre.comm.testing", "cobre.comm.launch", "cobre.sddp", "cobre.lp", "cobre.stochastic"]
     places += ["cobre.sddp.modeling", "cobre.sddp.problem", "cobre.sddp.sampling", "cobre.sddp.Selection"]
     places += ["cobre.sddp.MultistageProblem", "cobre.sddp.StageModel", "cobre.sddp.RiskMeasure"]
     for place in places:

@@ -233,7 +233,7 @@ def run_case(  # noqa: PLR0913
     resume: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> RunResult:
-    """Do what `run` does, with all execution options. One worker is this process, or its launched group."""
+    """Do what `cobre.run` does, with all execution options. One worker: this process, or its group."""
     study = Study.of(case)
     with _resolved(execution) as resolved:
         plan = RunPlan.of_run(study, output_folder(case, output), resume=resume)
