@@ -1,4 +1,4 @@
-"""How long iterations will take, going by the last ones."""
+"""Forecast of the time of iterations, from the last ones."""
 
 from __future__ import annotations
 
