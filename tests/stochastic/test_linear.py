@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cobre.stochastic import generator
@@ -20,6 +20,8 @@ def test_cholesky_is_numpys(count, seed):
 def test_a_matrix_without_full_rank_has_a_factor(count, rank, seed):
     root = generator(seed).normal(size=(count, rank))
     root /= np.sqrt((root**2).sum(axis=1))[:, None]
+    # Rows that nearly depend on each other are refused or not by rounding, which depends on the processor.
+    assume(np.linalg.svd(root[:rank], compute_uv=False).min() > 0.02)
     factor = cholesky(root @ root.T)
     np.testing.assert_allclose(factor @ factor.T, root @ root.T, atol=1e-7)
 
