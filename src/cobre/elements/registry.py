@@ -16,6 +16,10 @@ from cobre.system import System
 if TYPE_CHECKING:
     from cobre.inputs.kind import KindFindings, KindInputs
 
+#: Kinds beyond those of the first format. The dictionaries of results describe one only where the case has
+#: elements of it, so those of other cases stay what they are.
+ADDED: tuple[str, ...] = ()
+
 #: In the order of output tables, of noise and of states, which files and policies depend on.
 KINDS = (
     "hydro",
@@ -26,6 +30,7 @@ KINDS = (
     "contract",
     "non_controllable_source",
     "generic_constraint",
+    *ADDED,
 )
 
 
@@ -100,6 +105,11 @@ def data_class(kind: str) -> type[Any]:
 def elements_of(system: System, kind: str) -> tuple[Any, ...]:
     """Return all elements of a kind, sorted by id."""
     return system.of(data_class(kind))
+
+
+def described(system: System) -> tuple[str, ...]:
+    """Return the kinds that the dictionaries of a system's results describe."""
+    return tuple(kind for kind in KINDS if kind not in ADDED or elements_of(system, kind))
 
 
 def by_entity_code() -> dict[int, str]:

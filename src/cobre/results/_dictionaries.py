@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from cobre.elements.registry import by_entity_code, collect, elements_of, labels
+from cobre.elements.registry import KINDS, by_entity_code, collect, described, elements_of, labels
 from cobre.elements.tables import BoundType, StateGroup
 from cobre.results._columns import TYPES, schema_of
-from cobre.results._simulation_tables import SIMULATION
+from cobre.results._simulation_tables import simulation_tables
 from cobre.results._training_tables import TRAINING
 from cobre.system import System
 
 
-def codes() -> dict[str, dict[str, str]]:
+def codes(system: System) -> dict[str, dict[str, str]]:
     """The content of ``codes.json``: what the codes in tables mean."""
-    bounds = {bound.code: bound.name for bounds in collect("outputs", "BOUNDS").values() for bound in bounds}
+    kinds = described(system)
+    bounds = {bound.code: bound.name for own in _of_kinds("BOUNDS", kinds) for bound in own}
     return {
         "operative_state": {"0": "deactivated", "1": "maintenance", "2": "operating", "3": "saturated"},
-        **_merged("CODES"),
-        "entity_type": {str(code): labels(kind).NAME for code, kind in by_entity_code().items()},
+        **_merged("CODES", kinds),
+        "entity_type": {
+            str(code): labels(kind).NAME for code, kind in by_entity_code().items() if kind in kinds
+        },
         "bound_type": {str(code): bounds[code] for code in sorted(bounds)},
     }
 
@@ -45,8 +48,9 @@ def stages(system: System) -> bytes:
     return _csv(("stage_id", "start_date", "end_date", "season_id"), rows)
 
 
-def variables() -> bytes:
+def variables(system: System) -> bytes:
     """The file ``variables.csv``."""
+    tables = {**simulation_tables(described(system)), **TRAINING}
     rows = [
         (
             table,
@@ -56,7 +60,7 @@ def variables() -> bytes:
             column.unit,
             column.meaning,
         )
-        for table, columns in {**SIMULATION, **TRAINING}.items()
+        for table, columns in tables.items()
         for column in columns
     ]
     return _csv(("schema", "column_name", "arrow_type", "nullable", "unit", "description"), rows)
@@ -94,11 +98,14 @@ def _bound_rows(system: System) -> Iterator[tuple[int, int, int, int | None, int
                         yield code, element.id, stage, block, bound_code, value
 
 
-def _merged(attribute: str) -> dict[str, Any]:
-    """The entries that the kinds' outputs have under a name, all together."""
-    return {
-        name: entry for of_kind in collect("outputs", attribute).values() for name, entry in of_kind.items()
-    }
+def _of_kinds(attribute: str, kinds: Collection[str]) -> list[Any]:
+    """What the outputs of some kinds have under a name."""
+    return [own for kind, own in collect("outputs", attribute).items() if kind in kinds]
+
+
+def _merged(attribute: str, kinds: Collection[str] = KINDS) -> dict[str, Any]:
+    """The entries that the outputs of some kinds have under a name, all together."""
+    return {name: entry for own in _of_kinds(attribute, kinds) for name, entry in own.items()}
 
 
 def _by_block(values: Any) -> Iterator[tuple[int | None, float]]:

@@ -5,7 +5,7 @@ Names, types and order are those of Cobre's output format 2.0.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from cobre.elements.registry import KINDS, collect, labels
 from cobre.elements.tables import BLOCK, LAST, STAGE, Column, CostComponent, given
@@ -41,16 +41,17 @@ def cost_columns(kinds: Collection[str] = KINDS) -> tuple[Column, ...]:
     )
 
 
-def _tables() -> Iterator[tuple[str, tuple[Column, ...]]]:
-    """The tables by element, then those that a kind has besides: the order of the format."""
-    of_kinds = collect("outputs", "TABLES")
-    yield "costs", cost_columns()
+def simulation_tables(kinds: Collection[str] = KINDS) -> dict[str, tuple[Column, ...]]:
+    """Return the tables of some kinds: those by element first, as in the format."""
+    found = {"costs": cost_columns(kinds)}
+    of_kinds = {kind: tables for kind, tables in collect("outputs", "TABLES").items() if kind in kinds}
     for by_element in (True, False):
         for kind, tables in of_kinds.items():
             for name, table in tables.items():
                 if (name == labels(kind).TABLE) == by_element:
-                    yield name, table.columns
+                    found[name] = table.columns
+    return found
 
 
 #: The tables of a simulation by the names of their folders.
-SIMULATION: dict[str, tuple[Column, ...]] = dict(_tables())
+SIMULATION: dict[str, tuple[Column, ...]] = simulation_tables()

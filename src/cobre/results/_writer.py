@@ -212,10 +212,10 @@ class Writer:
     def _write_dictionaries(self, run: Run) -> None:
         place = self._training / "dictionaries"
         about = {"version": "1.0", "generated_at": manifests.now()}
-        write_json(place / "codes.json", {**about, **dictionaries.codes()})
+        write_json(place / "codes.json", {**about, **dictionaries.codes(run.system)})
         write_bytes(place / "entities.csv", dictionaries.entities(run.system))
         write_bytes(place / "stages.csv", dictionaries.stages(run.system))
-        write_bytes(place / "variables.csv", dictionaries.variables())
+        write_bytes(place / "variables.csv", dictionaries.variables(run.system))
         write_table(place / "bounds.parquet", dictionaries.bounds(run.system), self._compression)
         write_json(place / "state_dictionary.json", dictionaries.states(run.states))
 
