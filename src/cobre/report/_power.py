@@ -71,7 +71,10 @@ def mean_power(results: Results) -> dict[str, dict[int, Floats]]:
         if part.table not in results.tables:
             continue
         there = panel(results, part.table)
-        energy = part.sign * there.by_stage(there.means(part.column)[0])
+        amount = there.means(part.column)[0]
+        if not part.column.endswith("_mwh"):  # then it is power
+            amount *= block_hours(results)[there.stage, there.block]
+        energy = part.sign * there.by_stage(amount)
         by_bus = found.setdefault(part.label, {})
         for place, id_ in enumerate(there.ids):
             own = known[part.kind].get(id_)
