@@ -126,6 +126,13 @@ class SolvedStage:
         """Return the values of columns."""
         return np.ascontiguousarray(self._columns[:, self.places.columns(kind, ids, by)])
 
+    def stored(self, state: str, ids: tuple[int, ...]) -> tuple[Cube, Cube]:
+        """Return what is stored before and after the stage, or each block of a chronological one."""
+        first, final = self.values(f"{state}_in", ids, "stage"), self.values(state, ids, "period")
+        there = self.places.columns(state, ids, "period") >= 0  # an absent element has one value for all
+        final = np.where(there, final, final[:, :, -1:])
+        return np.concatenate([first, final[:, :, :-1]], axis=2), final
+
     def duals(self, kind: str, ids: tuple[int, ...], by: str = "block") -> Cube:
         """Return the duals of rows."""
         return np.ascontiguousarray(self._duals[:, self.places.rows(kind, ids, by)])

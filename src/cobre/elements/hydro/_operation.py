@@ -21,7 +21,7 @@ def rows(solved: SolvedStage, plants: Sequence[Hydro]) -> Values:
     outflow = turbined + spilled
     natural = _natural_inflow(solved, network, plants)
     generation = _generation(solved, plants, turbined)
-    initial, final = _volumes(solved, ids)
+    initial, final = solved.stored("storage", ids)
     return {
         "hydro_id": np.array(ids)[:, None],
         "turbined_m3s": turbined,
@@ -121,14 +121,6 @@ def _generation(solved: SolvedStage, plants: Sequence[Hydro], turbined: Cube) ->
 def _productivity(solved: SolvedStage, plants: Sequence[Hydro]) -> Cube:
     planes = _has_planes(solved, ids_of(plants))
     return np.where(planes, np.nan, series(plants, "mw_per_m3s", solved.number))[None]
-
-
-def _volumes(solved: SolvedStage, ids: tuple[int, ...]) -> tuple[Cube, Cube]:
-    """The volumes before and after the stage, or each block of a chronological one."""
-    first, final = solved.values("storage_in", ids, "stage"), solved.values("storage", ids, "period")
-    there = solved.places.columns("storage", ids, "period") >= 0  # an absent plant has one volume for all
-    final = np.where(there, final, final[:, :, -1:])
-    return np.concatenate([first, final[:, :, :-1]], axis=2), final
 
 
 def _turbine_capacity(network: WaterNetwork, plants: Sequence[Hydro]) -> Floats:
