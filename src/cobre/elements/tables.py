@@ -116,9 +116,11 @@ class StateGroup(NamedTuple):
         ids: what the parts of a state's name mean after the first, which is the group's.
         unit: of the states.
         always: whether the list is there even where the system has no element of the kind.
+        column: of the kind's table by element, if one has the state after the stage or block.
     """
 
     key: str
     ids: tuple[str, ...]
     unit: str
     always: bool = False
+    column: str = ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cobre.report._panel import Floats
-from cobre.report._storage import volumes
+from cobre.report._storage import stored
 from cobre.results import Results
 from cobre.sddp import Policy
 
@@ -99,14 +99,14 @@ def _differences(
 
 def _states(results: Results, policy: Policy) -> dict[str, list[dict[str, float]]]:
     """End-of-stage states of some scenarios, for all stages but the last, which has no future cost."""
-    if "hydros" not in results.tables:
+    held = stored(results)
+    if not held:
         return {}
-    held = volumes(results)
     some = range(min(STATES, len(next(iter(held.values())))))
     lags = _lags(results, list(some))
     found = {}
     for place, node in enumerate(policy.nodes[:-1]):
-        known = {f"storage:{hydro}": rows[some, place + 1] for hydro, rows in held.items()}
+        known = {state: rows[some, place] for state, rows in held.items()}
         known |= {name: rows[:, place + 1] for name, rows in lags.items()}
         if all(name in known for name in policy.states):
             found[node] = [{name: float(known[name][i]) for name in policy.states} for i in some]

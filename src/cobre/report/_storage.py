@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from cobre.elements import collect
+from cobre.elements import labels as element_labels
 from cobre.errors import ResultsError
 from cobre.report._axes import NUMBER, hover, key, named, of, quantity_y, stage_x, when
 from cobre.report._figure import Columns, Figure, Options, grouped, rounded
@@ -49,6 +51,24 @@ def volumes(results: Results) -> dict[int, Floats]:
 
     found = hydros.gather(("storage_initial_hm3", "storage_final_hm3"), pick)
     return {hydro: found[:, place] for place, hydro in enumerate(hydros.ids)}
+
+
+@remembered
+def stored(results: Results) -> dict[str, Floats]:
+    """Stored quantities after each stage, scenarios by stages, by state name."""
+    found: dict[str, Floats] = {}
+    for kind, groups in collect("outputs", "STATES").items():
+        for state, group in groups.items():
+            if group.column and element_labels(kind).TABLE in results.tables:
+                found |= _after_stages(results, str(element_labels(kind).TABLE), state, group.column)
+    return found
+
+
+def _after_stages(results: Results, table: str, state: str, column: str) -> dict[str, Floats]:
+    elements = panel(results, table)
+    last = elements.last_rows
+    after = elements.gather((column,), lambda values: values[:, last])
+    return {f"{state}:{id_}": after[:, place] for place, id_ in enumerate(elements.ids)}
 
 
 @remembered

@@ -13,7 +13,7 @@ from cobre.report._axes import GROUPED, NUMBER, key, money_y, named, of
 from cobre.report._figure import Columns, Figure, Options, grouped, rounded
 from cobre.report._panel import Floats, panel, require_simulation
 from cobre.report._source import label_of, labels, remembered
-from cobre.report._storage import bounds, volumes
+from cobre.report._storage import bounds, stored, volumes
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
 from cobre.sddp import Policy
@@ -60,8 +60,8 @@ def policy_of(results: Results) -> Policy:
 
 @remembered
 def mean_states(results: Results) -> dict[str, Floats]:
-    """Simulated means of the states after each stage, volumes and past inflows, by state name."""
-    found = {f"storage:{hydro}": values[:, 1:].mean(axis=0) for hydro, values in volumes(results).items()}
+    """Simulated means of the states after each stage, stored quantities and past inflows, by state name."""
+    found = {state: values.mean(axis=0) for state, values in stored(results).items()}
     hydros = panel(results, "hydros")
     latest = hydros.means("incremental_inflow_m3s")[0][hydros.first_rows]
     found |= {f"inflow:{hydro}:1": values for hydro, values in zip(hydros.ids, latest, strict=True)}

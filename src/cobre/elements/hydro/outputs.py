@@ -188,7 +188,7 @@ BOUNDS = tuple(
 )
 
 STATES = {
-    "storage": StateGroup("storage_states", ("hydro_id",), "hm3", always=True),
+    "storage": StateGroup("storage_states", ("hydro_id",), "hm3", always=True, column="storage_final_hm3"),
     "inflow": StateGroup("inflow_lag_states", ("hydro_id", "lag_index"), "m3s", always=True),
 }
 
