@@ -12,6 +12,7 @@ from tests.case.valid_case import valid
 CONFIG, STAGES, PENALTIES, INITIAL = "config.json", "stages.json", "penalties.json", "initial_conditions.json"
 BUSES, LINES, HYDROS, THERMALS = (f"system/{name}.json" for name in ("buses", "lines", "hydros", "thermals"))
 SOURCES = "system/non_controllable_sources.json"
+BATTERIES, BATTERY_BOUNDS = "system/batteries.json", "constraints/battery_bounds.parquet"
 STATIONS, CONTRACTS = "system/pumping_stations.json", "system/energy_contracts.json"
 PRODUCTION, GEOMETRY = "system/hydro_production_models.json", "system/hydro_geometry.parquet"
 INFLOWS, COEFFICIENTS = "scenarios/inflow_seasonal_stats.parquet", "scenarios/inflow_ar_coefficients.parquet"

@@ -17,8 +17,8 @@ from cobre.inputs.models import InService
 from cobre.inputs.tables import ANY_STAGE, STAGE, TableFile
 from tests.case import folders
 from tests.case.changes import findings as found_after
+from tests.case.tank import MODULES
 from tests.case.valid_case import valid
-from tests.doc_pages import DOCS
 
 #: The kinds whose elements come and go.
 IN_SERVICE = [kind for kind in KINDS if issubclass(inputs(kind).element, InService)]
@@ -148,28 +148,13 @@ schema = case.schemas()["system/tanks.json"]
 print(json.dumps([case.FILE_DESCRIPTIONS["system/tanks.json"], sorted(schema["$defs"])]))
 """
 
-LABELS = """
-SINGULAR, PLURAL, NAME, KEY, ENTITY_CODE, IN_METADATA = "tank", "tanks", "tank", "tanks", None, False
-FILE, TABLE, ID_COLUMN, POWER_BALANCE = "system/tanks.json", None, "tank_id", ()
-"""
-
-
-def page_blocks():
-    """The modules of the kind that the page adds, as the page has them."""
-    page = (DOCS / "how-to" / "add-an-element.md").read_text()
-    section = page.partition("## The inputs")[2].partition("\n## ")[0]
-    data, inputs_, findings_ = re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
-    imports = "from cobre.elements.tank.data import Tank\n"
-    checks = "from cobre.elements.tank.inputs import TankInitialConditions, TankInput\n"
-    return {"data": data, "inputs": imports + inputs_, "findings": checks + findings_, "labels": LABELS}
-
 
 @pytest.fixture(scope="module")
 def load_with_tanks(tmp_path_factory):
-    """Load a case with the kind of the page, in a process of its own."""
+    """Load a case with a kind of the test's own, in a process of its own."""
     folder = tmp_path_factory.mktemp("kinds")
     (folder / "tank").mkdir()
-    for name, text in ({"__init__": ""} | page_blocks()).items():
+    for name, text in ({"__init__": ""} | MODULES).items():
         (folder / "tank" / f"{name}.py").write_text(text)
 
     def load(files):

@@ -264,7 +264,7 @@ def test_schemas_name_all_fields():
     assert "$schema" in schemas["config.json"]["properties"]
     assert "lambda" in schemas["stages.json"]["$defs"]["CVaR"]["properties"]
     assert schemas["system/hydros.json"]["additionalProperties"] is False
-    assert len(schemas) == 17
+    assert len(schemas) == 18
 
 
 @pytest.mark.skipif(not EXAMPLES, reason="COBRE_TEST_CASES names no folder of case folders")

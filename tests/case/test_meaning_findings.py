@@ -3,6 +3,8 @@
 import pytest
 
 from tests.case.changes import (
+    BATTERIES,
+    BATTERY_BOUNDS,
     BUSES,
     COEFFICIENTS,
     CONFIG,
@@ -84,6 +86,62 @@ CASES = {
         STATIONS,
         "min_m3s",
         "above max_m3s",
+    ),
+    "full battery": (
+        at(BATTERIES, "batteries.0.initial_energy_mwh", 401.0),
+        "meaning",
+        BATTERIES,
+        "initial_energy_mwh",
+        "above the capacity of 400 MWh",
+    ),
+    "battery full when it enters": (
+        lambda files: files[BATTERIES]["batteries"][0].update(entry_stage_id=1, initial_energy_mwh=301.0),
+        "meaning",
+        BATTERIES,
+        "initial_energy_mwh",
+        "above the capacity of 300 MWh",
+    ),
+    "efficiency": (
+        at(BATTERIES, "batteries.0.efficiency.charge", 1.01),
+        "schema",
+        BATTERIES,
+        "efficiency.charge",
+        "1",
+    ),
+    "no efficiency": (
+        at(BATTERIES, "batteries.0.efficiency.discharge", 0.0),
+        "schema",
+        BATTERIES,
+        "efficiency.discharge",
+        "0",
+    ),
+    "negative limit": (
+        at(BATTERIES, "batteries.0.capacity.charge_mw", -1.0),
+        "schema",
+        BATTERIES,
+        "capacity.charge_mw",
+        "0",
+    ),
+    "bus of a battery": (
+        at(BATTERIES, "batteries.0.bus_id", 9),
+        "reference",
+        BATTERIES,
+        "bus_id",
+        "no bus 9",
+    ),
+    "bounds of a battery": (
+        at(BATTERY_BOUNDS, "battery_id.0", 9),
+        "reference",
+        BATTERY_BOUNDS,
+        "battery_id",
+        "no battery 9",
+    ),
+    "negative bound": (
+        at(BATTERY_BOUNDS, "energy_mwh.0", -9.0),
+        "schema",
+        BATTERY_BOUNDS,
+        "energy_mwh",
+        "at least 0",
     ),
     "contract": (
         at(CONTRACTS, "contracts.0.limits.min_mw", 16.0),

@@ -12,11 +12,11 @@ from cobre.case import _templates
 from cobre.case._layout import DOCUMENTS
 from cobre.case._schemas import EDITOR_SETTINGS, schema_name
 
-#: The names in Cobre's book.
+#: The names in Cobre's book, and that of batteries.
 NAMES = """
-    buses config correlation energy_contracts exchange_factors generic_constraints hydros initial_conditions
-    lines load_factors non_controllable_factors non_controllable_sources penalties production_models
-    pumping_stations stages thermals
+    batteries buses config correlation energy_contracts exchange_factors generic_constraints hydros
+    initial_conditions lines load_factors non_controllable_factors non_controllable_sources penalties
+    production_models pumping_stations stages thermals
 """
 
 

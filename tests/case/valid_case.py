@@ -179,6 +179,21 @@ def _system() -> Files:
                 }
             ]
         },
+        "system/batteries.json": {
+            "batteries": [
+                {
+                    "id": 2,
+                    "name": "B2",
+                    "bus_id": 1,
+                    "exit_stage_id": 2,
+                    "capacity": {"energy_mwh": 400.0, "charge_mw": 10.0, "discharge_mw": 12.0},
+                    "efficiency": {"charge": 0.9, "discharge": 0.95},
+                    "self_discharge_per_hour": 0.0002,
+                    "initial_energy_mwh": 100.0,
+                    "costs": {"discharge_per_mwh": 1.5},
+                }
+            ]
+        },
         "system/hydro_production_models.json": {
             "production_models": [
                 {

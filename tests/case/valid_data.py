@@ -80,6 +80,7 @@ def constraints() -> Files:
         },
         "constraints/line_bounds.parquet": {"line_id": [0], "stage_id": [2], "direct_mw": [20.0]},
         "constraints/pumping_bounds.parquet": {"station_id": [0], "stage_id": [2], "max_m3s": [1.0]},
+        "constraints/battery_bounds.parquet": {"battery_id": [2], "stage_id": [1], "energy_mwh": [300.0]},
         "constraints/contract_bounds.parquet": {
             "contract_id": [0],
             "stage_id": [0],

@@ -1,13 +1,12 @@
-"""A stage's programme with an element that stores energy, as the page for authors of kinds has it."""
+"""A stage's programme with an element that stores energy: a battery without losses."""
 
-import re
 from datetime import date
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from cobre.elements.battery import program as battery_program
+from cobre.elements.battery.data import Battery
 from cobre.elements.bus import program as bus_program
 from cobre.elements.bus.data import Bus, DeficitSegment
 from cobre.elements.frame import NoisePlace, StageFrame
@@ -15,17 +14,6 @@ from cobre.elements.thermal import program as thermal_program
 from cobre.elements.thermal.data import Thermal
 from cobre.lp import highs_of, realized
 from cobre.system import Block, Stage, System
-
-PAGE = Path(__file__).parents[2] / "docs/how-to/add-an-element.md"
-
-
-@pytest.fixture(scope="module")
-def page():
-    """What the page's blocks define."""
-    names = {}
-    for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL):
-        exec(block, names)
-    return SimpleNamespace(**names)
 
 
 def system(loads, *, chronological):
@@ -39,12 +27,20 @@ def system(loads, *, chronological):
     return System((stage,), {Bus: (bus,), Thermal: (plant,)})
 
 
-def cost(page, loads, *, chronological, energy=0.0):
-    """The least cost of the stage, with a tank of 8 MWh and 8 MW that begins with some energy."""
+def battery(initial_mwh=0.0):
+    """A battery of 8 MWh and 8 MW that loses nothing."""
+    eight = np.array([8.0])
+    limits = {"capacity_mwh": eight, "max_charge_mw": eight, "max_discharge_mw": eight}
+    rates = {"charge_efficiency": 1.0, "discharge_efficiency": 1.0, "self_discharge_per_hour": 0.0}
+    costs = {"charge_cost_per_mwh": 0.0, "discharge_cost_per_mwh": 0.0}
+    return Battery(7, "", 1, (True,), initial_mwh, **limits, **rates, cycles_per_day=24.0, **costs)
+
+
+def cost(loads, *, chronological, energy=0.0):
+    """The least cost of the stage, with a battery that begins with some energy."""
     frame = StageFrame(system(loads, chronological=chronological), 0)
-    tank = SimpleNamespace(id=7, bus=1, max_mw=8.0, capacity_mwh=8.0)
     thermal_program.add_to_stage(frame, frame.system.of(Thermal))
-    page.add_tank(frame, tank)
+    battery_program.add_to_stage(frame, [battery()])
     bus_program.add_to_stage(frame, frame.system.of(Bus))
     assert frame.outgoing.keys() == frame.incoming.keys() == {"energy:7"}
     place = ("fix", frame.incoming["energy:7"])
@@ -53,25 +49,25 @@ def cost(page, loads, *, chronological, energy=0.0):
     return highs.getObjectiveValue()
 
 
-def test_what_is_stored_in_one_block_serves_the_next(page):
-    assert cost(page, [10.0, 30.0], chronological=True) == pytest.approx(18 + 20 + 2 * 100)
+def test_what_is_stored_in_one_block_serves_the_next():
+    assert cost([10.0, 30.0], chronological=True) == pytest.approx(18 + 20 + 2 * 100)
 
 
-def test_chronological_blocks_store_nothing_from_the_future(page):
-    assert cost(page, [30.0, 10.0], chronological=True) == pytest.approx(20 + 10 + 10 * 100)
+def test_chronological_blocks_store_nothing_from_the_future():
+    assert cost([30.0, 10.0], chronological=True) == pytest.approx(20 + 10 + 10 * 100)
 
 
-def test_parallel_blocks_have_no_order(page):
+def test_parallel_blocks_have_no_order():
     for loads in ([10.0, 30.0], [30.0, 10.0]):
-        assert cost(page, loads, chronological=False) == pytest.approx(18 + 20 + 2 * 100)
+        assert cost(loads, chronological=False) == pytest.approx(18 + 20 + 2 * 100)
 
 
-def test_the_incoming_state_counts(page):
-    assert cost(page, [30.0, 10.0], chronological=True, energy=8.0) == pytest.approx(20 + 10 + 2 * 100)
+def test_the_incoming_state_counts():
+    assert cost([30.0, 10.0], chronological=True, energy=8.0) == pytest.approx(20 + 10 + 2 * 100)
 
 
-def test_states_have_their_initial_values(page):
-    assert page.states([SimpleNamespace(id=7, initial_mwh=3.0)]) == {"energy:7": 3.0}
+def test_states_have_their_initial_values():
+    assert battery_program.states([battery(3.0)]) == {"energy:7": 3.0}
 
 
 def test_noise_belongs_to_an_element_of_a_class():

@@ -107,7 +107,9 @@ def test_tables_and_costs_of_the_format_come_from_kinds():
     """So a kind that is left out of the registry, or a table of it, is missed."""
     assert {"costs", *flat("outputs", "TABLES")} == results.SIMULATION.keys()
     named = [item.partition(":")[0] for item in FORMAT["costs"].split()]
-    assert named[6:] == [cost.name for cost in results.cost_components() if cost.place < LAST]
+    costs = results.cost_components()
+    assert named[6:] == [cost.name for cost in costs]
+    assert [cost.name for cost in costs if cost.place >= LAST] == ["battery_cost"]
 
 
 def test_every_step_is_used():

@@ -13,6 +13,7 @@ import highspy
 import numpy as np
 
 from cobre.case import NoiseEntity
+from cobre.elements.battery.data import Battery
 from cobre.elements.bus.data import Bus
 from cobre.elements.contract.data import Contract
 from cobre.elements.generic_constraint.data import GenericConstraint
@@ -26,6 +27,8 @@ from cobre.system import Stage, System
 INF = highspy.kHighsInf
 #: A linear expression: column → coefficient, and a number under None.
 Linear = dict[int | None, float]
+#: Volumes and energies by kind and id.
+Stored = dict[tuple[str, int], Linear]
 #: Noise by entity.
 Noise = Mapping[NoiseEntity, float]
 
@@ -37,21 +40,22 @@ def optimal_value(
     if any(phase != "operating" for hydro in system.of(Hydro) for phase in hydro.phases):
         raise NotImplementedError("plants that come or go")
     tree = Tree()
-    volumes: dict[int, Linear] = {hydro.id: {None: hydro.initial_hm3} for hydro in system.of(Hydro)}
+    stored: Stored = {("hydro", hydro.id): {None: hydro.initial_hm3} for hydro in system.of(Hydro)}
+    stored |= {("battery", battery.id): {None: battery.initial_mwh} for battery in system.of(Battery)}
     past = {hydro.id: list(hydro.inflow.past_m3s) for hydro in system.of(Hydro)}
 
-    def grow(t: int, weight: float, volumes: dict[int, Linear], past: dict[int, list[float]]) -> None:
+    def grow(t: int, weight: float, stored: Stored, past: dict[int, list[float]]) -> None:
         if t == len(system.stages):
             return
         stage = system.stages[t]
         rows = openings[stage.id]
         for row in rows:
             node = Node(tree, system, t, weight / len(rows), dict(zip(entities, row, strict=True)), past)
-            after = node.build(volumes)
+            after = node.build(stored)
             known = {hydro: [inflow, *past[hydro]] for hydro, inflow in node.inflows.items()}
             grow(t + 1, weight / len(rows) * stage.discount, after, known)
 
-    grow(0, 1.0, volumes, past)
+    grow(0, 1.0, stored, past)
     return tree.solve()
 
 
@@ -146,10 +150,17 @@ class Node:
             slacks.append((-1.0, self.new(cost, hours=hours)))
         self.tree.between(least, total((1.0, terms), *slacks), most)
 
-    def build(self, volumes: Mapping[int, Linear]) -> dict[int, Linear]:
-        """Add all of it; return the volumes after the stage."""
+    def build(self, stored: Stored) -> Stored:
+        """Add all of it; return what is stored after the stage."""
         self.add_flows()
-        after = {hydro.id: self.add_reservoir(hydro, volumes[hydro.id]) for hydro in self.system.of(Hydro)}
+        after = {
+            (kind, one.id): add(one, stored[kind, one.id])
+            for kind, add, elements in (
+                ("hydro", self.add_reservoir, self.system.of(Hydro)),
+                ("battery", self.add_battery, self.system.of(Battery)),
+            )
+            for one in elements
+        }
         for hydro in self.system.of(Hydro):
             self.add_turbine_limits(hydro)
         self.add_trade()
@@ -270,6 +281,41 @@ class Node:
             self.soft(hydro.min_turbined_m3s[t], turbined, INF, costs.turbined_below[t], hours)
             self.soft(hydro.min_generation_mw[t], power, INF, costs.generation_below_per_mwh[t], hours)
 
+    def add_battery(self, battery: Battery, before: Linear) -> Linear:
+        """The energy of a battery: its balance, and how much may be charged if blocks have no order."""
+        t, value = self.t, self.value
+        for k, hours in enumerate(self.hours):
+            most = (battery.max_charge_mw[t], battery.max_discharge_mw[t])
+            costs = (battery.charge_cost_per_mwh, battery.discharge_cost_per_mwh)
+            value["battery_charge", battery.id, k] = self.new(costs[0], 0.0, most[0], hours)
+            value["battery_discharge", battery.id, k] = self.new(costs[1], 0.0, most[1], hours)
+        energy = before
+        if battery.in_service[t]:
+            capacity = battery.capacity_mwh[t]
+            room = battery.capacity_mwh[t - 1] if t else battery.initial_mwh
+            energy = total((1.0, before))
+            lost = self.new(upper=max(room - capacity, 0.0))
+            for period in [[k] for k in self.blocks] if self.stage.chronological else [list(self.blocks)]:
+                left = np.exp(sum(self.hours[k] for k in period) * np.log1p(-battery.self_discharge_per_hour))
+                flows = [
+                    (factor * self.hours[k], value[kind, battery.id, k])
+                    for k in period
+                    for kind, factor in (
+                        ("battery_charge", battery.charge_efficiency),
+                        ("battery_discharge", -1.0 / battery.discharge_efficiency),
+                    )
+                ]
+                after = self.new(upper=capacity)
+                self.tree.between(0.0, total((left, energy), (-1.0, after), (-1.0, lost), *flows), 0.0)
+                energy, lost = after, {None: 0.0}
+            if not self.stage.chronological:
+                charged = total(
+                    *((self.hours[k], value["battery_charge", battery.id, k]) for k in self.blocks)
+                )
+                self.tree.between(-INF, charged, capacity * battery.cycles_per_day * sum(self.hours) / 24)
+        value["battery_energy", battery.id, None] = energy
+        return energy
+
     def add_trade(self) -> None:
         """Thermal plants, sources, contracts and lines, in MW."""
         t, value = self.t, self.value
@@ -314,6 +360,8 @@ class Node:
                     ("contract_import", 1.0, [one for one in system.of(Contract) if one.imports]),
                     ("contract_export", -1.0, [one for one in system.of(Contract) if not one.imports]),
                     ("pumping_power", -1.0, system.of(PumpingStation)),
+                    ("battery_discharge", 1.0, system.of(Battery)),
+                    ("battery_charge", -1.0, system.of(Battery)),
                 ):
                     made += [(sign, value[kind, one.id, k]) for one in entities if one.bus == bus.id]
                 for line in system.of(Line):
@@ -328,7 +376,7 @@ class Node:
                 self.tree.between(demand, total(*made), demand)
 
     def add_constraint(self, constraint: GenericConstraint) -> None:
-        by_stage = ("hydro_storage", "hydro_evaporation", "hydro_withdrawal")
+        by_stage = ("hydro_storage", "hydro_evaporation", "hydro_withdrawal", "battery_energy")
         for k, bound in enumerate(constraint.bounds[self.t]):
             if np.isnan(bound):
                 continue

@@ -26,6 +26,7 @@ def full_case():
         "std_m3s": [10.0, 8.0, 6.0, 4.0, 1.0, 1.0, 1.0, 50.0, 50.0, 50.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5],
     }
     _trade(files)
+    _batteries(files)
     _rules(files)
     loads = files["scenarios/load_seasonal_stats.parquet"]
     loads["mean_mw"] = [60.0, 150.0, 62.0, 30.0, 431.0, 32.0]
@@ -88,6 +89,15 @@ def _trade(files):
     # More sun than the south can use or send away.
     sun = {"id": 9, "name": "Sun", "bus_id": 1, "max_generation_mw": 150.0, "curtailment_cost": 0.25}
     files["system/non_controllable_sources.json"]["non_controllable_sources"].append(sun)
+
+
+def _batteries(files):
+    """Beside the one that leaves, one that lasts."""
+    (first,) = files["system/batteries.json"]["batteries"]
+    lasting = {**first, "id": 5, "bus_id": 0, "costs": {"charge_per_mwh": 0.2, "discharge_per_mwh": 0.5}}
+    del lasting["exit_stage_id"]
+    lasting["capacity"] = {"energy_mwh": 250.0, "charge_mw": 0.5, "discharge_mw": 0.5}
+    files["system/batteries.json"]["batteries"].append(lasting)
 
 
 def _rules(files):

@@ -178,6 +178,39 @@ def power(case: Drawn) -> None:
         }
 
 
+def batteries(case: Drawn) -> None:
+    """Batteries; what is in them at first always fits."""
+    one, draw = case.one, case.draw
+    there = ids(draw, 0, 2)
+    changes = [(i, t, one(500, 4000)) for i in there for t in case.each_stage() if draw(st.booleans())]
+    case.files["system/batteries.json"] = {
+        "batteries": [
+            {
+                "id": i,
+                "name": f"battery {i}",
+                "bus_id": case.bus(),
+                "entry_stage_id": draw(st.sampled_from([None, 0, 1])),
+                "exit_stage_id": draw(st.sampled_from([None, 2, 3])),
+                "capacity": {
+                    "energy_mwh": one(500, 4000),
+                    "charge_mw": one(0, 30),
+                    "discharge_mw": one(0, 30),
+                },
+                "efficiency": {"charge": one(0.5, 1), "discharge": one(0.5, 1)},
+                "self_discharge_per_hour": draw(maybe(number(0, 0.002), 0.0)),
+                "initial_energy_mwh": one(0, 500),
+                "cycles_per_day": one(0, 0.3),
+                "costs": {"charge_per_mwh": one(0, 5), "discharge_per_mwh": one(0, 5)},
+            }
+            for i in there
+        ]
+    }
+    if changes:
+        case.files["constraints/battery_bounds.parquet"] = case.rows(
+            "battery_id stage_id energy_mwh", changes
+        )
+
+
 def sources(case: Drawn) -> list[int]:
     """Sources; those with statistics have noise, even where it does nothing."""
     there = ids(case.draw, 0, 2)
@@ -331,6 +364,7 @@ def constraint(case: Drawn) -> None:
         "line_direct line_exchange": ("lines", "lines"),
         "bus_deficit bus_excess": ("buses", "buses"),
         "pumping_flow pumping_power": ("pumping_stations", "pumping_stations"),
+        "battery_charge battery_discharge battery_energy": ("batteries", "batteries"),
         "non_controllable_generation non_controllable_curtailment": (
             "non_controllable_sources",
             "non_controllable_sources",
@@ -380,6 +414,7 @@ def cases(draw: Draw) -> Files:
     penalties(case)
     time(case)
     power(case)
+    batteries(case)
     random = sources(case) + loads(case)
     water(case)
     pumped = any(

@@ -98,6 +98,18 @@ def thermal(number, most, cost, bus=0):
     }
 
 
+def battery(number, energy_mwh, power_mw=20.0, *, charge=0.8, discharge=0.9, **more):
+    return {
+        "id": number,
+        "name": f"battery {number}",
+        "bus_id": 0,
+        "capacity": {"energy_mwh": energy_mwh, "charge_mw": power_mw, "discharge_mw": power_mw},
+        "efficiency": {"charge": charge, "discharge": discharge},
+        "self_discharge_per_hour": 1e-4,
+        **more,
+    }
+
+
 def hydro(number, inflow, *, most_hm3=1000.0, turbines=200.0, productivity=1.0, downstream=None):
     return {
         "id": number,

@@ -17,6 +17,7 @@ from tests.case.folders import shuffled, write
 from tests.examples import CASES, shortened
 from tests.hydrothermal.extensive import optimal_value
 from tests.hydrothermal.random_cases import cases
+from tests.hydrothermal.small_cases import battery
 from tests.sddp.bits import file_bytes
 
 #: Set to some thousands for a long search.
@@ -90,6 +91,41 @@ def test_whatever_the_user_constrains(variable, bound):
     (rule,) = files["constraints/generic_constraints.json"]["constraints"]
     rule |= {"expression": variable, "sense": "==", "slack": {"enabled": True, "penalty": 30.0}}
     files["constraints/generic_constraint_bounds.parquet"]["bound"] = [bound, 1.1 * bound]
+    assert_training_ends_there(loaded(files))
+
+
+@pytest.mark.parametrize(
+    ("mode", "constraint"),
+    [
+        ("chronological", None),
+        ("parallel", None),
+        ("chronological", "battery_energy(3)"),
+        ("parallel", "battery_charge(3, 1)"),
+        ("parallel", "battery_discharge(3)"),
+    ],
+)
+def test_batteries(mode, constraint):
+    """One that enters, one that leaves, and one whose capacity falls; all of them lose energy."""
+    files = shortened(CASES["cascade"](), 3, 2)
+    for stage in files["stages.json"]["stages"]:
+        stage["block_mode"] = mode
+    files["system/batteries.json"] = {
+        "batteries": [
+            battery(0, 3000.0, entry_stage_id=1, initial_energy_mwh=1500.0),
+            battery(3, 4000.0, cycles_per_day=0.02),
+            battery(7, 2000.0, exit_stage_id=2, initial_energy_mwh=2000.0),
+        ]
+    }
+    files["constraints/battery_bounds.parquet"] = {
+        "battery_id": [3, 3, 7],
+        "stage_id": [1, 2, 1],
+        "energy_mwh": [5000.0, 1200.0, 1000.0],
+        "discharge_mw": [None, None, 0.0],
+    }
+    if constraint:
+        (rule,) = files["constraints/generic_constraints.json"]["constraints"]
+        rule |= {"expression": constraint, "sense": "==", "slack": {"enabled": True, "penalty": 30.0}}
+        files["constraints/generic_constraint_bounds.parquet"]["bound"] = [5.0, 12.0, 8.0]
     assert_training_ends_there(loaded(files))
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from cobre import results, sddp
+from cobre.elements.battery.data import Battery
 from cobre.elements.bus.data import Bus
 from cobre.elements.contract.data import Contract
 from cobre.elements.generic_constraint.data import GenericConstraint
@@ -74,6 +75,7 @@ def test_every_scenario_stage_block_and_entity_has_its_row(full):
         "pumping_stations": system.of(PumpingStation),
         "contracts": system.of(Contract),
         "non_controllables": system.of(NonControllableSource),
+        "batteries": system.of(Battery),
     }.items():
         assert full.tables[name].num_rows == SCENARIOS * blocks * len(entities)
     assert full.tables["costs"].num_rows == SCENARIOS * len(system.stages)
@@ -91,7 +93,7 @@ def test_power_balances_at_every_bus_in_every_block(full):
         full.rows("pumping_stations", "pumping_station_id"),
         full.rows("contracts", "contract_id"),
     )
-    lines = full.rows("exchanges", "line_id")
+    lines, batteries = full.rows("exchanges", "line_id"), full.rows("batteries", "battery_id")
     for scenario, number, stage in full.moments():
         for k in range(len(stage.blocks)):
             at = (scenario, number, k)
@@ -102,6 +104,8 @@ def test_power_balances_at_every_bus_in_every_block(full):
                 (system.of(NonControllableSource), sources, "generation_mw", 1),
                 (system.of(Contract), trade, "power_mw", 1),
                 (system.of(PumpingStation), stations, "power_consumption_mw", -1),
+                (system.of(Battery), batteries, "discharge_mw", 1),
+                (system.of(Battery), batteries, "charge_mw", -1),
             ):
                 for entity in entities:
                     power[entity.bus] += sign * rows[*at, entity.id][column]
@@ -113,6 +117,34 @@ def test_power_balances_at_every_bus_in_every_block(full):
                 row = buses[*at, bus.id]
                 served = power[bus.id] + row["deficit_mw"] - row["excess_mw"]
                 assert served == pytest.approx(row["load_mw"], abs=1e-6)
+
+
+def test_energy_balances_in_every_battery(full):
+    """By block in chronological stages, else by stage, and from each stage to the next."""
+    rows, modes, codes = full.rows("batteries", "battery_id"), set(), set()
+    for scenario, number, stage in full.moments():
+        periods = (
+            [[k] for k in range(len(stage.blocks))] if stage.chronological else [range(len(stage.blocks))]
+        )
+        for battery in full.system.of(Battery):
+            energy = battery.initial_mwh
+            if number:
+                before = len(full.system.stages[number - 1].blocks) - 1
+                energy = rows[scenario, number - 1, before, battery.id]["soc_final_mwh"]
+            modes.add((stage.chronological, battery.in_service[number]))
+            for period in periods:
+                here = [rows[scenario, number, k, battery.id] for k in period]
+                codes |= {row["operative_state_code"] for row in here}
+                assert all(row["soc_initial_mwh"] == pytest.approx(energy, abs=1e-6) for row in here)
+                if battery.in_service[number]:
+                    energy *= (1 - battery.self_discharge_per_hour) ** stage.hours[list(period)].sum()
+                for k, row in zip(period, here, strict=True):
+                    taken = row["discharge_mw"] / battery.discharge_efficiency
+                    energy += stage.hours[k] * (row["charge_mw"] * battery.charge_efficiency - taken)
+                assert all(row["soc_final_mwh"] == pytest.approx(energy, abs=1e-6) for row in here)
+                assert energy <= battery.capacity_mwh[number] + 1e-6
+    assert modes >= {(True, True), (False, True), (False, False)}
+    assert codes == {0, 2, 3}
 
 
 def test_water_balances_in_every_reservoir(full):
@@ -289,6 +321,12 @@ def component_costs(full, scenario, number, stage, rows):
                 ),
             ):
                 cost[component] += (row[column] or 0.0) * price[number] * factor
+        for battery in system.of(Battery):
+            row = rows["batteries"][*at, battery.id]
+            own = h * row["charge_mw"] * battery.charge_cost_per_mwh
+            own += h * row["discharge_mw"] * battery.discharge_cost_per_mwh
+            assert row["cycle_cost"] == pytest.approx(own, abs=1e-9)
+            cost["battery_cost"] += own
         for constraint in system.of(GenericConstraint):
             row = rows["violations/generic"].get((*at, constraint.id))
             if row is not None:
@@ -298,6 +336,7 @@ def component_costs(full, scenario, number, stage, rows):
 
 KEYS = {
     "thermals": "thermal_id",
+    "batteries": "battery_id",
     "contracts": "contract_id",
     "exchanges": "line_id",
     "buses": "bus_id",
@@ -378,7 +417,9 @@ def test_energies_are_powers_times_hours(full):
     }
     for table in full.tables.values():
         for energy in [
-            column for column in table.column_names if column.endswith("_mwh") and "per" not in column
+            column
+            for column in table.column_names
+            if column.endswith("_mwh") and "per" not in column and "soc" not in column
         ]:
             power = energy.removesuffix("h").replace("energy", "power")
             for row in table.to_pylist():

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import cobre
+from tests.hydrothermal.small_cases import battery
 from tests.study.cases import copy
 
 #: Names as people give them.
@@ -16,12 +17,13 @@ NAMES = (
 
 @pytest.fixture(scope="session")
 def cascade_case(tmp_path_factory):
-    """A cascade, lines with losses, a contract, pumping, wind; one stage in the order of time."""
+    """A cascade, lines with losses, a contract, pumping, wind, a battery; one stage in the order of time."""
     folder = copy("cascade", tmp_path_factory.mktemp("report") / "cascade", iterations=6, scenarios=17)
     hydros = json.loads((folder / "system" / "hydros.json").read_text())
     for hydro, name in zip(hydros["hydros"], NAMES, strict=False):
         hydro["name"] = name
     (folder / "system" / "hydros.json").write_text(json.dumps(hydros))
+    (folder / "system" / "batteries.json").write_text(json.dumps({"batteries": [battery(4, 900.0)]}))
     stages = json.loads((folder / "stages.json").read_text())
     stages["stages"][3]["block_mode"] = "chronological"
     (folder / "stages.json").write_text(json.dumps(stages))

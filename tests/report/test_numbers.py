@@ -92,6 +92,8 @@ PARTS = {
     "deficit": ("buses", "deficit_mw", "bus_id", None),
     "excess": ("buses", "excess_mw", "bus_id", None),
     "pumping": ("pumping_stations", "power_consumption_mw", "pumping_station_id", "pumping_stations"),
+    "battery charge": ("batteries", "charge_mw", "battery_id", "batteries"),
+    "battery discharge": ("batteries", "discharge_mw", "battery_id", "batteries"),
     "load": ("buses", "load_mw", "bus_id", None),
 }
 
@@ -143,7 +145,7 @@ def test_power_adds_up_to_the_load(name, request):
     for bus in _panel.panel(read, "buses").ids:
         found = _power.balance(read, bus)
         for part, by_place in wanted.items():
-            sign = -1 if part in {"excess", "pumping"} else 1
+            sign = -1 if part in {"excess", "pumping", "battery charge"} else 1
             np.testing.assert_allclose(
                 found[part], [sign * by_place[bus, t] for t in range(stages)], atol=1e-6
             )

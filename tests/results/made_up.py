@@ -71,10 +71,11 @@ def made_up_tables(scenarios, names=("costs", "hydros", "violations/generic"), r
         each = 0 if name.startswith("violations") else rows
         numbers = np.repeat(np.asarray(scenarios, np.int32), each)
         columns = {"scenario_id": pa.array(numbers, pa.int32())}
-        for place, field in enumerate(results.schema_of(results.SIMULATION[name])):
+        described = results.cost_columns({"hydro"}) if name == "costs" else results.SIMULATION[name]
+        for place, field in enumerate(results.schema_of(described)):
             values = (numbers * 7 + np.tile(np.arange(each), len(scenarios)) + place) % 100
             columns[field.name] = pa.array(values).cast(field.type)
-        fields = [pa.field("scenario_id", pa.int32(), False), *results.schema_of(results.SIMULATION[name])]
+        fields = [pa.field("scenario_id", pa.int32(), False), *results.schema_of(described)]
         tables[name] = pa.table(columns).cast(pa.schema(fields))
     return tables
 

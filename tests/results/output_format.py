@@ -10,7 +10,7 @@ FORMAT = {
         generation_violation_cost:float64 evaporation_violation_cost:float64
         withdrawal_violation_cost:float64 inflow_penalty_cost:float64 generic_violation_cost:float64
         spillage_cost:float64 fpha_turbined_cost:float64 curtailment_cost:float64
-        exchange_cost:float64 pumping_cost:float64
+        exchange_cost:float64 pumping_cost:float64 battery_cost:float64
     """,
     "hydros": """
         stage_id:int32 block_id:int32? hydro_id:int32 turbined_m3s:float64 spillage_m3s:float64
@@ -53,6 +53,10 @@ FORMAT = {
         stage_id:int32 block_id:int32? non_controllable_id:int32 generation_mw:float64
         generation_mwh:float64 available_mw:float64 curtailment_mw:float64 curtailment_mwh:float64
         curtailment_cost:float64 operative_state_code:int8
+    """,
+    "batteries": """
+        stage_id:int32 block_id:int32? battery_id:int32 charge_mw:float64 discharge_mw:float64
+        soc_initial_mwh:float64 soc_final_mwh:float64 cycle_cost:float64 operative_state_code:int8
     """,
     "inflow_lags": """
         stage_id:int32 hydro_id:int32 lag_index:int32 inflow_m3s:float64

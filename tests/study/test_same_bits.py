@@ -1,5 +1,6 @@
-"""The four regions, from the folder to the tables: the same bits whatever the backend, ranks and threads."""
+"""The four regions with two batteries: the same bits whatever the backend, ranks and threads."""
 
+import json
 import os
 import sys
 
@@ -9,6 +10,7 @@ import cobre
 from cobre import results
 from cobre.sddp import ExecutionOptions
 from cobre.study import RunPlan, Study, run_plan
+from tests.hydrothermal.small_cases import battery
 from tests.processes import output_of
 from tests.study.cases import copy
 
@@ -31,7 +33,12 @@ def plans(*backends):
 @pytest.fixture(scope="module")
 def case(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cases") / "four-regions"
-    return copy("four-regions", folder, iterations=3, passes=5, scenarios=6)
+    copy("four-regions", folder, iterations=3, passes=5, scenarios=6)
+    batteries = {
+        "batteries": [battery(0, 9000.0, 1500.0, initial_energy_mwh=4000.0), battery(1, 2000.0, 400.0)]
+    }
+    (folder / "system" / "batteries.json").write_text(json.dumps(batteries))
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +69,18 @@ def compare(reference, folder):
 
 
 def test_the_reference_has_what_could_differ(reference):
-    assert {"costs", "hydros", "thermals", "buses", "exchanges", "inflow_lags"} <= reference.keys()
+    assert {
+        "costs",
+        "hydros",
+        "thermals",
+        "buses",
+        "exchanges",
+        "inflow_lags",
+        "batteries",
+    } <= reference.keys()
     bounds = reference["convergence"]["lower_bound"].to_pylist()
     assert bounds[0] < bounds[-1]
+    assert len(set(reference["batteries"]["discharge_mw"].to_pylist())) > 20
     assert len(set(reference["hydros"]["storage_final_hm3"].to_pylist())) > 100
 
 

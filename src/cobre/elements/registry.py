@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Kinds beyond those of the first format. The dictionaries of results describe one only where the case has
 #: elements of it, so those of other cases stay what they are.
-ADDED: tuple[str, ...] = ()
+ADDED = ("battery",)
 
 #: In the order of output tables, of noise and of states, which files and policies depend on.
 KINDS = (

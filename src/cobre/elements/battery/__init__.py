@@ -1,0 +1,1 @@
+"""Batteries; `cobre.elements` says what each module holds."""
