@@ -56,7 +56,7 @@ def _find(path: Path, given: str, report: Report) -> Path | None:
 
 
 def resolve(policy: Policy, boundary: Boundary, system: System, report: Report) -> Future:
-    """What the cuts say. States that only one of the studies has are reported."""
+    """Future cost function of the cuts. States that only one of the studies has are reported."""
     node = str(boundary.source_stage)
     record = policy.records[node]
     cuts = record.cuts[record.active]

@@ -75,7 +75,7 @@ class Case:
 
     @property
     def stages(self) -> int:
-        """How many stages there are."""
+        """Number of stages."""
         return len(self.system.stages)
 
     @property

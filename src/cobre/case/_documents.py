@@ -75,7 +75,7 @@ def _read_text(path: Path, file: str, report: Report) -> str | None:
 
 
 def _parse(text: str, file: str, report: Report) -> tuple[Any] | None:
-    """What the text says, in a tuple, because it may say ``null``."""
+    """Content of a JSON text, in a tuple, because the content may be ``null``."""
     repeated: list[str] = []
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:

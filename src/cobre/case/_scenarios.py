@@ -1,4 +1,4 @@
-"""What is random, and all that is given about it beyond the system's own statistics."""
+"""Random quantities of a case, and the data about them beyond the system's own statistics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_SEED = 42
 
 
 class NoiseEntity(NamedTuple):
-    """Who has noise: the inflow of a hydro plant, the load of a bus, or a non-controllable source."""
+    """Entity with noise: the inflow of a hydro plant, the load of a bus, or a non-controllable source."""
 
     type: NoiseClass
     id: int
@@ -38,7 +38,7 @@ class NoiseEntity(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CorrelationGroup:
-    """Noises that go together, and how closely."""
+    """Correlated noises and their correlation matrix."""
 
     name: str
     entities: tuple[NoiseEntity, ...]
@@ -71,16 +71,16 @@ class External:
 
 @dataclass(frozen=True, eq=False)
 class Scenarios:
-    """What is random, and all that the case says of it beyond the statistics in its system.
+    """Random quantities of a case, and the data about them beyond the statistics in its system.
 
     Attributes:
-        entities: who has noise, in the order of all columns of noise: inflows of all hydro plants, then loads
-            of the buses whose standard deviation is not 0 in all stages, then sources that have statistics;
-            each by id.
+        entities: those with noise, in the order of all columns of noise: inflows of all hydro plants, then
+            loads of the buses whose standard deviation is not 0 in all stages, then sources that have
+            statistics; each by id.
         seed: of the openings.
         methods: per stage, how openings are to be drawn where none are given.
         openings: by stage id, one row for each opening, one column for each entity; None if none are given.
-        correlation: how noises go together; None if they are independent.
+        correlation: that of the noises; None if they are independent.
         history: observed inflows by hydro plant.
         windows: by year, the inflows observed in the stages of the study, had it begun then; only years in
             which every plant was observed in all of them.

@@ -1,4 +1,4 @@
-"""What a case is, in a few numbers."""
+"""Summary of a case: its size, capacities and inflows in a few numbers."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def mean_inflow(hydro: Hydro) -> Floats:
 
 
 def _productivities(system: System) -> dict[int, float]:
-    """What a flow of 1 m³/s gives on its way down, in a plant and in all below, in MW."""
+    """Cumulated productivity of each plant and all plants downstream, in MW per m³/s."""
     plants = {hydro.id: hydro for hydro in system.of(Hydro)}
     own = {number: _productivity(hydro) for number, hydro in plants.items()}
 

@@ -1,4 +1,4 @@
-"""What the format has and this package cannot use yet: by name, so that nothing is ignored in silence."""
+"""Unsupported features of the format, each listed by name so that none is ignored in silence."""
 
 from __future__ import annotations
 

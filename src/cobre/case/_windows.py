@@ -60,7 +60,7 @@ def windows(files: CaseFiles) -> dict[int, Window]:
 
 
 def _steps(history: SeasonalHistory, stages: Stages, timeline: StageTimeline) -> NDArray[np.int64] | None:
-    """How many seasons each stage comes after the first; None if nobody can know."""
+    """Number of seasons from the first stage to each; None if a stage belongs to no season of the history."""
     count, rows = len(history.seasons), []
     for stage, season in zip(timeline.stages, timeline.seasons, strict=True):
         when = stages.season_of(stage.start_date)

@@ -30,7 +30,7 @@ class BoundsTable:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether rows may be about one block."""
+        """True if a row may be for a single block."""
         return BLOCK in self.table.columns
 
     def overrides(self, files: CaseFiles) -> Overrides:

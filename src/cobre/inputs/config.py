@@ -14,14 +14,14 @@ NoiseClass = Literal["inflow", "load", "ncs"]
 
 
 class InflowNonNegativity(Strict):
-    """What to do about inflows that the model makes negative."""
+    """Treatment of negative inflows."""
 
     method: Literal["none", "penalty", "truncation", "truncation_with_penalty"] = "penalty"
     penalty_cost: NonNegative = 1000.0
 
 
 class Modeling(Strict):
-    """How the system is modelled."""
+    """Modelling options."""
 
     inflow_non_negativity: InflowNonNegativity = InflowNonNegativity()
 
@@ -83,7 +83,7 @@ StoppingRule = Annotated[
 
 
 class CutSelection(Strict):
-    """Which cuts to keep."""
+    """Cut selection settings."""
 
     enabled: bool | None = None
     method: Literal["level1", "lml1", "domination"] | None = None
@@ -97,7 +97,7 @@ class CutSelection(Strict):
 
 
 class Solver(Strict):
-    """How often to try again when the LP solver fails."""
+    """Retry limits for failed LP solves."""
 
     retry_max_attempts: Index = 5
     retry_time_budget_seconds: NonNegative = 30.0
@@ -110,7 +110,7 @@ class ForwardPass(Strict):
 
 
 class SchemeOf(Strict):
-    """Where the noise of a class of entities comes from."""
+    """Sampling scheme of a class of entities."""
 
     scheme: Scheme
 
@@ -129,7 +129,7 @@ class YearRange(Strict):
 
 
 class ScenarioSource(Strict):
-    """Where trajectories come from, by class."""
+    """Sampling schemes of inflows, loads and non-controllable sources."""
 
     seed: int | None = None
     historical_years: list[int] | YearRange | None = None
@@ -139,7 +139,7 @@ class ScenarioSource(Strict):
 
 
 class Training(Strict):
-    """How the policy is found."""
+    """Training settings."""
 
     enabled: bool = True
     tree_seed: int | None = None
@@ -160,7 +160,7 @@ class Training(Strict):
 
 
 class Lipschitz(Strict):
-    """How Lipschitz constants are found."""
+    """Estimation of Lipschitz constants."""
 
     mode: str | None = None
     fallback_value: Number | None = None
@@ -194,7 +194,7 @@ class Boundary(Strict):
 
 
 class PolicySettings(Strict, title="Policy"):
-    """Where the policy is kept, and whether one is there to begin with."""
+    """Policy folder, start mode (fresh, warm start or resume), checkpoints and boundary condition."""
 
     path: str = "./policy"
     mode: Literal["fresh", "warm_start", "resume"] = "fresh"
@@ -204,7 +204,7 @@ class PolicySettings(Strict, title="Policy"):
 
 
 class Simulation(Strict):
-    """Whether and how the policy is followed afterwards."""
+    """Simulation settings."""
 
     enabled: bool = False
     num_scenarios: Count = 2000
@@ -216,7 +216,7 @@ class Simulation(Strict):
 
 
 class Exports(Strict):
-    """What is written."""
+    """Export settings: outputs to write, and their compression."""
 
     training: bool = True
     cuts: bool = True
@@ -230,7 +230,7 @@ class Exports(Strict):
 
 
 class EstimationSettings(Strict, title="Estimation"):
-    """How inflow models are fitted to a history."""
+    """Settings for fitting inflow models to a history."""
 
     max_order: Index = 6
     order_selection: Literal["pacf", "pacf_annual", "fixed"] = "pacf"

@@ -85,7 +85,7 @@ class CaseFiles:
 
     @property
     def has_stages(self) -> bool:
-        """Whether there is a `timeline`: ``stages.json`` is right, and has stages."""
+        """True if there is a `timeline`: ``stages.json`` is valid, and has stages."""
         return self.stages is not None and bool(self.stages.stages)
 
     @cached_property
@@ -107,7 +107,7 @@ class CaseFiles:
 
     @property
     def has_penalties(self) -> bool:
-        """Whether ``penalties.json`` is there and right."""
+        """True if ``penalties.json`` exists and is valid."""
         return self.documents.get("penalties.json") is not None
 
     def penalties(self, section: type[AnyStrict]) -> AnyStrict:

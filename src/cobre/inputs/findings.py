@@ -1,4 +1,4 @@
-"""Where findings are collected."""
+"""Report of findings: errors and warnings collected while a case is checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Value = str | float | bool | None
 
 
 class Place(TypedDict, total=False):
-    """What a finding may say of where it is, and of what to do."""
+    """Optional details of a finding: entity, field, value and suggested remedy."""
 
     entity: str
     field: str
@@ -35,17 +35,17 @@ class Place(TypedDict, total=False):
 
 @dataclass
 class Report:
-    """What was found so far: what forbids the use of the case, and what only should be looked at."""
+    """Findings so far: errors, which make the case unusable, and warnings."""
 
     errors: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
 
     def error(self, kind: Kind, file: str, message: str, **place: Unpack[Place]) -> None:
-        """Add what forbids the use of the case."""
+        """Add an error: the case cannot be used."""
         self.errors.append(_finding(kind, file, message, place))
 
     def warn(self, kind: Kind, file: str, message: str, **place: Unpack[Place]) -> None:
-        """Add what does not."""
+        """Add a warning: the case can still be used."""
         self.warnings.append(_finding(kind, file, message, place))
 
     def unknown_name(  # noqa: PLR0913 - what, and where

@@ -52,7 +52,7 @@ class FactorsFile:
 
 @dataclass(frozen=True)
 class NoiseInputs:
-    """What is random about elements of a kind; its ``noise.py`` has the name.
+    """Inputs of the noise of a kind of element; its ``noise.py`` has the name.
 
     Attributes:
         scenarios: the table of given scenarios.

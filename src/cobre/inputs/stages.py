@@ -40,7 +40,7 @@ class RiskAverse(Strict):
 
 
 class StateVariables(Strict):
-    """What a stage hands to the next."""
+    """State variables passed from a stage to the next."""
 
     storage: bool = True
     inflow_lags: bool = False
@@ -86,7 +86,7 @@ class Season(Strict):
         return self.month_start, self.day_start or 1
 
     def has(self, day: date) -> bool:
-        """Whether a day is between the first and the last of a custom season, across New Year or not."""
+        """True if a day is between the first and the last of a custom season, across New Year or not."""
         last = (self.month_end or self.month_start, self.day_end or 31)
         if self.begins <= last:
             return self.begins <= (day.month, day.day) <= last
@@ -133,7 +133,7 @@ def _overlap(one: Season, following: Season) -> bool:
 
 
 class Transition(Strict):
-    """What may follow a stage."""
+    """Transition from a stage to a possible successor."""
 
     source_id: Id
     target_id: Id
@@ -142,7 +142,7 @@ class Transition(Strict):
 
 
 class PolicyGraph(Strict):
-    """How the stages follow one another, and what later money counts for."""
+    """Policy graph: horizon, transitions between stages, and discount rate."""
 
     type: Literal["finite_horizon", "cyclic"]
     annual_discount_rate: NonNegative

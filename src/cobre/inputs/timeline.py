@@ -49,7 +49,7 @@ class StageTimeline:
 
     @cached_property
     def block_counts(self) -> dict[int, int]:
-        """How many blocks each stage has, by its id."""
+        """Number of blocks, by stage id."""
         return {stage.id: len(stage.blocks) for stage in self.stages}
 
     @property
@@ -62,7 +62,7 @@ class StageTimeline:
         return np.full(len(self), value, dtype=np.float64)
 
     def in_service(self, entity: InService) -> NDArray[np.bool_]:
-        """Whether an entity exists, by stage."""
+        """Stages in which an entity is in service."""
         return np.array([entity.serves(stage.id) for stage in self.stages], dtype=bool)
 
     def factors(self, entity: int, given: Factors) -> BlockSeries:
@@ -93,7 +93,7 @@ class Overrides:
     key: str
 
     def given(self, entity: int, column: str) -> Series:
-        """What the table has for an entity, by stage; NaN where it has nothing."""
+        """Values of the table for an entity, by stage; NaN where it has none."""
         found = self.timeline.constant(np.nan)
         places, blocks, values = self._rows(entity, column)
         whole = blocks == ABSENT
@@ -117,7 +117,7 @@ class Overrides:
         )
 
     def over(self, entity: int, column: str, base: float) -> Series:
-        """What the table has, and elsewhere the entity's own number."""
+        """Values of the table, and the entity's own value elsewhere."""
         return first_given([self.given(entity, column), self.timeline.constant(base)])
 
     def by_block(self, entity: int, column: str, base: float) -> BlockSeries:

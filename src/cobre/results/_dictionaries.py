@@ -99,7 +99,7 @@ def _bound_rows(system: System) -> Iterator[tuple[int, int, int, int | None, int
 
 
 def _of_kinds(attribute: str, kinds: Collection[str]) -> list[Any]:
-    """What the outputs of some kinds have under a name."""
+    """An attribute of the outputs of some kinds."""
     return [own for kind, own in collect("outputs", attribute).items() if kind in kinds]
 
 

@@ -29,17 +29,17 @@ class SimulationRecord:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a rule may look at after an iteration.
+    """Training progress after an iteration: input of stopping rules and of the remaining-time estimate.
 
     Attributes:
-        iteration: how many iterations are finished, at least 1.
-        seconds: what the whole run has taken, earlier sessions of a resumed run included.
+        iteration: number of finished iterations, at least 1.
+        seconds: run time so far, earlier sessions of a resumed run included.
         bounds: the bound after each iteration.
         estimates: of the costs of each iteration's forward trajectories.
         sense: whether costs are minimised or rewards maximised.
         simulate: simulates so many trajectories with the policy as it is; returns the estimate of the total
             and the mean cost per step.
-        simulations: what rules wish to find again later; kept in checkpoints. Rules append to it.
+        simulations: records that rules keep for later; saved in checkpoints. Rules append to it.
     """
 
     iteration: int
@@ -53,7 +53,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Remaining:
-    """How far a rule is from stopping, if iterations go on as the last ones went.
+    """Estimated time until a rule stops the training, if iterations go on as the last ones went.
 
     Attributes:
         earliest_s: seconds before which it cannot stop; 0 if there is no telling.

@@ -35,7 +35,7 @@ BATCH, BATCH_BYTES = 64, 1 << 27
 
 @dataclass(frozen=True, eq=False)
 class SimulatedTrajectories:
-    """What happened on all trajectories.
+    """Results of a simulation, for all trajectories.
 
     Attributes:
         table: one row per trajectory and step: ``trajectory``, ``step`` (from 0), ``node``, ``realization``

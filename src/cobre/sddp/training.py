@@ -108,7 +108,7 @@ class TrainedPolicy:
 
     @property
     def iterations(self) -> int:
-        """How many iterations were made."""
+        """Number of iterations made."""
         return len(self.bounds)
 
 

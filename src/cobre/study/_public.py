@@ -49,19 +49,19 @@ class CaseLoader:
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """What is wrong with a case folder, and what is doubtful."""
+    """Errors and warnings about a case folder."""
 
     errors: tuple[Finding, ...]
     warnings: tuple[Finding, ...]
 
     @property
     def valid(self) -> bool:
-        """Whether it can be used."""
+        """True if there are no errors."""
         return not self.errors
 
     @property
     def layers_completed(self) -> int:
-        """How many of the five layers are without errors: files, fields, references, dimensions, meaning."""
+        """Number of layers without errors, of five: files, fields, references, dimensions, meaning."""
         kinds = {finding.kind for finding in self.errors}
         return next((i for i, layer in enumerate(LAYERS) if kinds & set(layer)), len(LAYERS))
 

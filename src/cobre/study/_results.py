@@ -52,7 +52,7 @@ class WorkerInfo:
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """How far a run is. What belongs to the other phase is None.
+    """Progress of a run. Fields of the other phase are None.
 
     Attributes:
         phase: ``"training"`` or ``"simulation"``.
@@ -127,12 +127,12 @@ class TrainingResult:
 
     @property
     def iterations(self) -> int:
-        """How many were made, those before a resumption included."""
+        """Number of iterations made, those before a resumption included."""
         return self.engine.iterations
 
     @property
     def final_lower_bound(self) -> float:
-        """What the case costs at least."""
+        """The lower bound after the last iteration."""
         return self.engine.bound
 
     @property
@@ -152,7 +152,7 @@ class TrainingResult:
 
     @property
     def total_cuts(self) -> int:
-        """How many cuts were made, over all stages."""
+        """Number of cuts made, over all stages."""
         return sum(event.cuts_added for event in self.engine.log)
 
     @property
@@ -227,7 +227,7 @@ class SimulationResult:
 
     @property
     def scenarios(self) -> int:
-        """How many were simulated."""
+        """Number of simulated scenarios."""
         return len(self.totals)
 
     @property
@@ -247,7 +247,7 @@ class SimulationResult:
 
     @property
     def wall_time_ms(self) -> int:
-        """What it took."""
+        """Wall time of the simulation, in milliseconds."""
         return _ms(self.seconds)
 
     def plot(self, name: str = "costs", **look: Choice) -> LayerChart:

@@ -1,4 +1,4 @@
-"""What a case's ``config.json`` says of training, as the engine takes it."""
+"""Training settings of a case's ``config.json``, converted to those of the engine."""
 
 from __future__ import annotations
 

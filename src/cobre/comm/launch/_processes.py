@@ -200,7 +200,7 @@ class RankProcess:
 
     @property
     def failed(self) -> bool:
-        """Whether it is known that it has not done, and will not do, its work."""
+        """True once it is known that this rank has not done, and will not do, its work."""
         if self.failure is not None:
             return True
         unreported = self.channel is not None and self.result is None

@@ -203,7 +203,7 @@ def _pickled(error: BaseException) -> bytes:
 
 
 def _is_consequence(error: BaseException | None) -> bool:
-    """Whether it was raised because another rank had failed, or while that was being handled."""
+    """True if it was raised because another rank had failed, or while that was being handled."""
     errors = sys.modules.get("cobre.errors")
     while errors is not None and error is not None:
         if isinstance(error, errors.CollectiveFailed | errors.InvalidCommunicator):

@@ -30,7 +30,7 @@ class BusPenalties(Strict):
 
 
 class BusInput(Named, title="Bus"):
-    """Where power meets."""
+    """Electrical bus and its deficit segments."""
 
     deficit_segments: Annotated[list[DeficitSegmentInput], Field(min_length=1)] | None = None
 

@@ -17,7 +17,7 @@ from cobre.inputs.tables import ABSENT, BLOCK, ColumnSpec, by_stage, ids
 
 
 class Slack(Strict):
-    """Whether the constraint may be violated, and at what cost."""
+    """Slack of a constraint: permission to violate it, and the cost."""
 
     enabled: bool
     penalty: Positive | None = None

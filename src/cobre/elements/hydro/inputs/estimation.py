@@ -24,15 +24,15 @@ Coefficients = dict[tuple[int, int], dict[int, tuple[float, float]]]
 
 
 def is_needed(files: CaseFiles) -> bool:
-    """Whether there is a history, and not all of a model beside it."""
+    """True if there is a history, and the model beside it is incomplete."""
     return files.has(HISTORY) and not (files.has(STATISTICS) and files.has(COEFFICIENTS))
 
 
 @dataclass(frozen=True, eq=False)
 class Estimation:
-    """What the history says of each plant's inflow.
+    """Inflow models fitted to the history, by plant.
 
-    Of statistics and coefficients, those that the case gives count: fitted are only the others.
+    Statistics or coefficients that the case gives are used as they are; only the others are fitted.
     """
 
     files: CaseFiles

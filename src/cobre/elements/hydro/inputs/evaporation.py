@@ -35,7 +35,7 @@ def resolve(hydro: HydroInput, geometry: Table | None, timeline: StageTimeline) 
 
 
 def _slope(volumes: Series, areas: Series, volume: float) -> float:
-    """How the area grows with the volume; at a point of the curve, how it grows above it."""
+    """Slope of the area over the volume; at a point of the curve, the slope above it."""
     if len(volumes) < 2:
         return 0.0
     right = int(np.clip(np.searchsorted(volumes, volume, side="right"), 1, len(volumes) - 1))

@@ -13,12 +13,12 @@ from cobre.inputs.timeline import Series, StageTimeline
 
 
 def phases(hydro: HydroInput, timeline: StageTimeline) -> tuple[Phase, ...]:
-    """What a plant is, by stage."""
+    """Phase of a plant (absent, filling or operating), by stage."""
     return tuple(_phase(hydro, stage) for stage in timeline.ids)
 
 
 def exists(hydro: HydroInput, timeline: StageTimeline) -> NDArray[np.bool_]:
-    """Whether a plant is there at all, by stage."""
+    """Stages in which a plant is filling or operating."""
     return np.array([phase != "absent" for phase in phases(hydro, timeline)])
 
 
@@ -31,7 +31,7 @@ def _phase(hydro: HydroInput, stage: int) -> Phase:
 
 
 def resolve(hydro: HydroInput, bounds: Mapping[str, Series], timeline: StageTimeline) -> Filling | None:
-    """How a reservoir is filled; None if it never is."""
+    """Filling of a reservoir; None if it is never filled."""
     here = filled(hydro, timeline)
     if not here.any():
         return None
@@ -41,5 +41,5 @@ def resolve(hydro: HydroInput, bounds: Mapping[str, Series], timeline: StageTime
 
 
 def filled(hydro: HydroInput, timeline: StageTimeline) -> NDArray[np.bool_]:
-    """Whether a plant's new reservoir is being filled, by stage."""
+    """Stages in which a plant's new reservoir is being filled."""
     return np.array([phase == "filling" for phase in phases(hydro, timeline)])

@@ -39,7 +39,7 @@ class SeasonalHistory:
 
     @staticmethod
     def of(table: Table, stages: Stages) -> SeasonalHistory:
-        """What a table holds."""
+        """The history of a table."""
         days, which = np.unique(table["date"], return_inverse=True)
         dates: list[date] = days.astype(object).tolist()
         cycle = stages.cycle
@@ -73,7 +73,7 @@ class SeasonalHistory:
         return [(row // count, row % count, value) for row, value in zip(rows, values[rows], strict=True)]
 
     def counts(self) -> NDArray[np.int64]:
-        """How many observations there are of each season, by season and plant."""
+        """Number of observations, by season and plant."""
         years = len(self.values_m3s) // max(len(self.seasons), 1)
         by_year = ~np.isnan(self.values_m3s.reshape(years, len(self.seasons), len(self.hydros)))
         counts: NDArray[np.int64] = np.count_nonzero(by_year, axis=0)

@@ -22,7 +22,7 @@ from cobre.stochastic import resolve
 
 @dataclass(frozen=True, eq=False)
 class Inflows:
-    """What the files say of inflows, or what the history does."""
+    """Inflow models of a case: given in its files, or fitted to its history."""
 
     files: CaseFiles
     stages: Stages
@@ -162,7 +162,7 @@ class Inflows:
         return all(np.isfinite(one).all() for one in (model.base_m3s, model.scale_m3s, *model.coefficients))
 
     def _loses_a_lag(self, hydro: int) -> bool:
-        """Whether a coefficient is lost, because the inflow that it multiplies is certain."""
+        """True if a coefficient is lost, because the inflow that it multiplies is certain."""
         pairs = zip(self._standardised(hydro), self.resolve(hydro).coefficients, strict=True)
         return any(bool(np.any((given != 0) & (used == 0))) for given, used in pairs)
 
@@ -184,7 +184,7 @@ class Inflows:
         return max(max(self.coefficients.get((hydro, stage), {0: 0})) for stage in self.timeline.ids)
 
     def _reach(self, hydro: int) -> int:
-        """How many stages before the first one the model looks back."""
+        """Number of stages before the first one that the model looks back."""
         orders = [len(self.coefficients.get((hydro, stage), {})) for stage in self.timeline.ids]
         return max((order - place for place, order in enumerate(orders)), default=0)
 

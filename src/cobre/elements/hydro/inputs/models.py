@@ -199,7 +199,7 @@ class FittingWindow(Strict):
 
 
 class FphaConfig(Strict):
-    """How planes are found."""
+    """Source and fitting settings of the planes of a production function (FPHA)."""
 
     source: Literal["precomputed", "computed"]
     volume_discretization_points: Id | None = None

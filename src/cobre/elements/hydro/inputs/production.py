@@ -1,4 +1,4 @@
-"""How much power hydro plants make of their water, by stage."""
+"""Production functions of hydro plants, by stage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def production_models(files: CaseFiles) -> list[ByStageRanges | BySeason]:
 
 
 def choice(model: ByStageRanges | BySeason, stage_id: int, season: int) -> ModelChoice | None:
-    """What a plant has in a stage; None for what its own entry says."""
+    """Generation model of a plant in a stage; None for that of the plant's own entry."""
     if isinstance(model, ByStageRanges):
         for entry in model.stage_ranges:
             last = stage_id if entry.end_stage_id is None else entry.end_stage_id
@@ -53,7 +53,7 @@ def choices(model: ByStageRanges | BySeason) -> Sequence[ModelChoice]:
 
 @dataclass(frozen=True, eq=False)
 class ProductionChoices:
-    """What the files say of the generation models of plants."""
+    """Generation models of hydro plants, as given in the files of a case."""
 
     files: CaseFiles
     timeline: StageTimeline
@@ -65,7 +65,7 @@ class ProductionChoices:
 
     @cached_property
     def _choices(self) -> dict[int, list[ModelChoice | None]]:
-        """By plant, what it has in each stage; None for what its own entry says."""
+        """By plant, the model of each stage; None for that of the plant's own entry."""
         pairs = list(zip(self.timeline.ids, self.timeline.seasons, strict=True))
         return {
             model.hydro_id: [choice(model, stage, season) for stage, season in pairs]
@@ -106,7 +106,7 @@ class ProductionChoices:
         return tuple(found)
 
     def _given(self, hydro: HydroInput, place: int, chosen: ModelChoice) -> bool:
-        """Whether planes are given: as the model says, or else if there are any."""
+        """True if planes are given: as the model says, or else if there are any."""
         if chosen.fpha_config is not None:
             return chosen.fpha_config.source == "precomputed"
         return bool(len(self._rows(hydro.id, place))) or not len(self._geometry(hydro.id)[0])
