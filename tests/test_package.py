@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "inputs": "",
     "elements": "inputs system stochastic lp",
     "results": "estimates formatting elements system",
-    "sddp": "estimates formatting _lp comm lp stochastic",
+    "sddp": "estimates formatting comm lp stochastic",
     "progress": "estimates formatting comm sddp",
     "hydrothermal": "elements system stochastic lp sddp results",
     "case": "formatting inputs elements system stochastic sddp hydrothermal",
