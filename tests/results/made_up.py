@@ -15,12 +15,12 @@ STATES = ("storage:0", "storage:1", "inflow:0:1")
 def made_up_run(folder):
     """A run of the case that is right, written to ``folder``."""
     read = case.load(write(folder, valid()))
-    return results.Run(
+    return results.RunDescription(
         read.system,
         STATES,
         seed=7,
         settings=read.config.model_dump(mode="json", by_alias=True),
-        topology=results.Topology("shm", ranks=2, threads=3, hosts=("b", "a", "b")),
+        topology=results.RunTopology("shm", ranks=2, threads=3, hosts=("b", "a", "b")),
         case=folder,
     )
 

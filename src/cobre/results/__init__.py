@@ -7,7 +7,7 @@ The folder has the layout, the tables and the columns of Cobre's output format 2
 from cobre.elements.tables import Column
 from cobre.results._columns import schema_of
 from cobre.results._files import write_bytes
-from cobre.results._manifest import Run, Topology
+from cobre.results._manifest import RunDescription, RunTopology
 from cobre.results._reader import Results, read
 from cobre.results._simulation_tables import SIMULATION, cost_columns, cost_components
 from cobre.results._training_log import TrainingLog
@@ -19,8 +19,8 @@ __all__ = [
     "TRAINING",
     "Column",
     "Results",
-    "Run",
-    "Topology",
+    "RunDescription",
+    "RunTopology",
     "TrainingLog",
     "Writer",
     "cost_columns",

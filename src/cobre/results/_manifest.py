@@ -23,7 +23,7 @@ VERSION = "2.0.0"
 
 
 @dataclass(frozen=True)
-class Topology:
+class RunTopology:
     """Ranks, threads and hosts of a run.
 
     Attributes:
@@ -62,7 +62,7 @@ class Topology:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunDescription:
     """Inputs of a run, as known before it begins.
 
     Attributes:
@@ -78,7 +78,7 @@ class Run:
     states: tuple[str, ...]
     seed: int
     settings: Mapping[str, Any] = field(default_factory=dict)
-    topology: Topology = Topology()
+    topology: RunTopology = RunTopology()
     case: Path | None = None
 
     @property
@@ -88,7 +88,7 @@ class Run:
         return next((rule["limit"] for rule in rules if rule["type"] == "iteration_limit"), None)
 
 
-def training_manifest(run: Run) -> dict[str, Any]:
+def training_manifest(run: RunDescription) -> dict[str, Any]:
     """The manifest of a training that begins."""
     return {
         "version": VERSION,
@@ -148,7 +148,7 @@ def _figures(
     }
 
 
-def metadata(run: Run) -> dict[str, Any]:
+def metadata(run: RunDescription) -> dict[str, Any]:
     """The metadata that make a run reproducible: settings, dimensions, inputs and versions."""
     system, training = run.system, run.settings.get("training", {})
     inputs = digests(run.case) if run.case is not None else {}
@@ -201,7 +201,7 @@ def finished_metadata(content: Mapping[str, Any], log: TrainingLog) -> dict[str,
     return {**content, "run_info": info, "performance_summary": {"total_lp_solves": log.solves}}
 
 
-def simulation_manifest(scenarios: int, topology: Topology) -> dict[str, Any]:
+def simulation_manifest(scenarios: int, topology: RunTopology) -> dict[str, Any]:
     """The manifest of a simulation that begins."""
     return {
         "version": VERSION,

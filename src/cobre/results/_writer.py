@@ -27,7 +27,7 @@ from cobre.results._files import (
     write_json,
     write_table,
 )
-from cobre.results._manifest import Run, Topology
+from cobre.results._manifest import RunDescription, RunTopology
 from cobre.results._simulation_tables import SIMULATION
 from cobre.results._training_log import TrainingLog
 
@@ -71,7 +71,7 @@ class Writer:
         except OutputError:
             return not (self._training / MANIFEST).exists()
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunDescription) -> None:
         """Mark a training as running, describe it, and remove the results of an earlier run.
 
         Its policy and checkpoint stay: the training may be one that goes on from them.
@@ -116,8 +116,8 @@ class Writer:
     def begin_simulation(
         self,
         scenarios: int,
-        topology: Topology = Topology(),  # noqa: B008  frozen
-        run: Run | None = None,
+        topology: RunTopology = RunTopology(),  # noqa: B008  frozen
+        run: RunDescription | None = None,
     ) -> None:
         """Mark a simulation as running, and remove an earlier one.
 
@@ -209,7 +209,7 @@ class Writer:
         for name in dict.fromkeys(table.split("/")[0] for table in SIMULATION):
             remove(self.folder / "simulation" / name)
 
-    def _write_dictionaries(self, run: Run) -> None:
+    def _write_dictionaries(self, run: RunDescription) -> None:
         place = self._training / "dictionaries"
         about = {"version": "1.0", "generated_at": manifests.now()}
         write_json(place / "codes.json", {**about, **dictionaries.codes(run.system)})

@@ -153,11 +153,11 @@ class Runner:
                 self._writer.training(log)
 
     @property
-    def _topology(self) -> results.Topology:
+    def _topology(self) -> results.RunTopology:
         """Ranks and hosts, as manifests have them."""
         known = self._context.comm.topology
         mpi = known.mpi
-        return results.Topology(
+        return results.RunTopology(
             known.backend,
             known.size,
             self._context.threads,
@@ -167,9 +167,9 @@ class Runner:
             thread_level=mpi.thread_level.capitalize() if mpi else None,
         )
 
-    def _description(self) -> results.Run:
+    def _description(self) -> results.RunDescription:
         case = self._study.case
-        return results.Run(
+        return results.RunDescription(
             case.system,
             self._study.problem.states,
             case.scenarios.seed,
