@@ -2,7 +2,7 @@
 
 A file is written under another name in the same folder, forced to the disk, and renamed. Whoever is killed
 leaves at most a hidden ``.<name>.tmp``. Thousands of files would wait for the disk thousands of times: these
-are forced to it together, by `settle`, before anything says that they are there.
+are forced to it together, by ``settle``, before anything says that they are there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def write_bytes(path: Path, content: bytes | memoryview, *, at_once: bool = True
     Args:
         path: where.
         content: all of it.
-        at_once: force it to the disk now; else `settle` must follow.
+        at_once: force it to the disk now; else ``settle`` must follow.
 
     Raises:
         OutputError: it cannot be written; a file that was there is as it was.

@@ -39,7 +39,7 @@ class Stage:
         chronological: whether blocks follow one another, with a balance of storage in each, or are parallel.
         season: which of the seasonal models is in force.
         openings: how many realisations the stage has.
-        risk: its risk measure: a name, and the arguments that `cobre.sddp.risk.from_spec` takes with it.
+        risk: its risk measure: a name, and the arguments that ``cobre.sddp.risk.from_spec`` takes with it.
         discount: the factor on the costs of the stages that follow.
     """
 
