@@ -28,8 +28,6 @@ from cobre.study._plan import RunPlan
 from cobre.study._results import RunResult, SimulationResult, TrainingResult, training_log
 from cobre.study._study import Study
 
-#: The rules that end a training because there is no more to be had, and not because of a limit.
-
 
 def run_plan(plan: RunPlan, execution: ExecutionOptions, listeners: Sequence[Listener] = ()) -> RunResult:
     """Run a plan on the ranks that the options describe. Workers are started once.
