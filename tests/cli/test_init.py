@@ -62,7 +62,7 @@ def test_schemas_are_exported_with_words_for_editors(tmp_path):
     code, out, err = cobre("schema", "export", "s", cwd=tmp_path)
     assert (code, err) == (0, "")
     assert out.splitlines()[:2] == [
-        "wrote 17 schemas to s",
+        "wrote 18 schemas to s",
         "VS Code: copy s/vscode-settings.json to .vscode/settings.json in the folder of your cases",
     ]
     assert (tmp_path / "s" / "hydros.schema.json").exists()

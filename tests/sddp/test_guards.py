@@ -168,7 +168,7 @@ def test_a_policy_with_an_invalid_cut_is_refused_at_once(how, where, tmp_path, m
     assert (error.iteration, error.node, error.born) == (1, "t1", 0)
     assert error.cut == len(policy.records["t1"].cuts) - 1
     assert error.claimed > error.found
-    assert "came with the policy" in str(error)
+    assert "came with the warm-start policy" in str(error)
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     assert highs.readModel(str(Path(error.saved))) == highspy.HighsStatus.kOk
@@ -186,7 +186,7 @@ def test_rewards_are_told_as_rewards(tmp_path, monkeypatch):
 
 def test_a_value_bound_that_is_none_is_noticed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BoundError, match="the value bound of node 't2' says 1000 ") as caught:
+    with pytest.raises(BoundError, match="the value bound of node 't2' is 1000, ") as caught:
         train(replace(PROBLEMS["min"], value_bound=1000.0), 5, **TRAINING)
     assert (caught.value.iteration, caught.value.cut, caught.value.claimed) == (1, None, 1000.0)
 

@@ -25,7 +25,7 @@ def cost_label(column: str) -> str:
     """Return the label of a cost component.
 
     >>> cost_label("thermal_cost"), cost_label("inflow_penalty_cost")
-    ('fuel', 'negative inflow')
+    ('fuel', 'negative inflows')
     """
     every = (component for components in collect("outputs", "COSTS").values() for component in components)
     return next((component.label for component in every if component.name == column), column)

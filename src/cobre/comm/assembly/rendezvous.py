@@ -97,7 +97,7 @@ class Rendezvous:
         except OSError as exc:
             self.remove()
             raise InitializationFailed(
-                "shm", f"cannot write {self._path}: {exc.strerror}; free some memory"
+                "shm", f"cannot write {self._path}: {exc.strerror}; free some space"
             ) from exc
         finally:
             os.close(place)
