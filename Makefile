@@ -10,8 +10,8 @@ EXTENSION = build/$(shell $(BIN)/python -c 'from scikit_build_core.builder.wheel
 # What runs the tests of the core: `make sanitize RUN='gdb --args'` debugs them, RUN=true only compiles them.
 RUN ?=
 MPICH := build/mpi/mpich
-# How many groups of tests run at a time: one more than the processors of the smallest machine, since many wait.
-STREAMS ?= 3
+# How many groups of tests run at a time. More than the processors do not pay: ranks that wait spin.
+STREAMS ?= 2
 # Which of examples/cases `make demo` runs.
 DEMO ?= four-regions
 

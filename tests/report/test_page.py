@@ -45,7 +45,7 @@ def large(folders):
 
 @pytest.fixture(scope="module")
 def interrupted(folders):
-    """The folder of a run that somebody ended after three iterations."""
+    """The folder of a run that was interrupted when its fourth iteration had finished."""
     case = copy("one-reservoir", folders / "interrupted", iterations=5)
 
     def stop(progress):
@@ -111,7 +111,7 @@ def test_search_narrows_and_forgives(browser, whole):
         assert options.all_inner_texts() == ["side lake", "plain"]
         field.fill("dam")
         assert options.count() == 0
-        assert "No hydro is called “dam”" in chooser.inner_text()
+        assert "No hydro matches “dam”" in chooser.inner_text()
         field.press("Enter")
         assert field.input_value() == "dam"  # nothing to choose: go on typing
         field.press("Escape")
@@ -323,7 +323,7 @@ def test_a_hundred_and_sixty_plants_are_no_trouble(browser, large):
 def test_an_unfinished_run_has_a_page_that_says_how_to_go_on(browser, interrupted):
     page = report.write(interrupted)
     with opened(browser, page) as shown:
-        assert "interrupted after 3 iterations" in shown.page.locator(".banner strong").inner_text()
+        assert "interrupted after 4 iterations" in shown.page.locator(".banner strong").inner_text()
         assert "training not finished" in shown.page.locator(".status").inner_text()
         assert len(shown.drawing("convergence")) >= 1
         missing = shown.page.locator(".figure.missing")
