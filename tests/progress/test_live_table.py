@@ -212,6 +212,25 @@ def test_a_window_that_is_resized_is_left_without_rubbish(size):
     assert "rank 0" not in left
 
 
+def test_a_single_slow_drawing_does_not_delay_the_next_ones():
+    """One second of a garbage collection would otherwise stop the table for over three minutes."""
+    screen, slow = Screen(), iter([True])
+
+    def write(text):
+        until = time.thread_time() + (1.0 if "2 of 150" in text and next(slow, False) else 0.0)
+        while time.thread_time() < until:
+            pass
+        return Screen.write(screen, text)
+
+    screen.write = write
+    with LiveTable(screen.console) as table:
+        table(started())
+        table(iteration(2))
+        eventually(lambda: any("2 of 150" in line for line in screen.terminal.lines))
+        table(iteration(3))
+        eventually(lambda: any("3 of 150" in line for line in screen.terminal.lines))
+
+
 def test_an_exception_leaves_the_terminal_in_order():
     screen = Screen()
 

@@ -15,7 +15,8 @@ from cobre.progress._screen import render
 from cobre.progress._state import ProgressState
 from cobre.progress._views import DRAW_PERIOD_S, LogView
 
-#: Drawing takes at most this share of a run's time: a slow terminal is redrawn less often.
+#: Drawing takes at most this share of a run's time: a slow terminal is redrawn less often. The cheaper of the last
+#: two drawings counts, because a single one may have paid for an import or a garbage collection.
 DRAW_SHARE = 0.005
 #: Without events the clock is redrawn this often.
 CLOCK_PERIOD_S = 1.0
@@ -38,7 +39,7 @@ class TableView(LogView):
         self._thread = thread if threaded else None
         self._ended = threading.Event()
         self._widths: list[int] = []
-        self._drawn_s, self._period_s = 0.0, DRAW_PERIOD_S
+        self._drawn_s, self._cost_s, self._period_s = 0.0, 0.0, DRAW_PERIOD_S
 
     def begin(self) -> None:
         """Draw the table."""
@@ -93,7 +94,8 @@ class TableView(LogView):
         begun, self._drawn_s = time.thread_time(), time.monotonic()
         self._fit()
         live.refresh()
-        self._period_s = max(DRAW_PERIOD_S, (time.thread_time() - begun) / DRAW_SHARE)
+        before, self._cost_s = self._cost_s, time.thread_time() - begun
+        self._period_s = max(DRAW_PERIOD_S, min(before, self._cost_s) / DRAW_SHARE)
 
     def _fit(self) -> None:
         """Erase lines that a narrower window has folded into several, which rich does not know of."""
