@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 
 #include "core/comm/reduce.hpp"
+#include "core/processor.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -110,6 +111,7 @@ void place(nb::handle part_object, nb::handle whole_object, std::int64_t at) {
 }  // namespace
 
 void bind_comm(nb::module_& m) {
+  m.def("uses_avx2", [] { return uses_avx2; }, "Whether these kernels use AVX2.");
   nb::enum_<ReduceOp>(m, "ReduceOp", "How ``allreduce`` combines the elements of all ranks.")
       .value("SUM", ReduceOp::sum, "Their sum; integers wrap around.")
       .value("MIN", ReduceOp::min, "The smallest; NaN if there is one.")

@@ -173,7 +173,8 @@ class GroupBinding {
     }
     turn_.finish(std::string("this communicator was finished by an earlier failure in ") + operation + " (" +
                  what + "); create a new one");
-    raise_cobre_error("CollectiveFailed", operation, what, mpi_error_class);
+    if (mpi_error_class != 0) raise_mpi_error(operation, what, mpi_error_class, bytes);
+    raise_cobre_error("CollectiveFailed", operation, what);
   }
 
  private:

@@ -19,12 +19,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/float_environment.hpp"
 #include "core/lp/cut_batch.hpp"
 #include "core/lp/cuts.hpp"
 #include "core/lp/highs.hpp"
 #include "core/lp/stage.hpp"
 #include "core/lp/warm_start.hpp"
 #include "core/lp/thread_pool.hpp"
+#include "core/processor.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -85,6 +87,16 @@ Out<std::int32_t, 1> to_numpy(const std::vector<std::int32_t>& values) {
   return result.release();
 }
 
+/// The default floating-point environment for the body of a `with` statement.
+class FloatEnvironment {
+ public:
+  void enter() { inside_.emplace(); }
+  void exit(const nb::args&) { inside_.reset(); }
+
+ private:
+  std::optional<cobre::DefaultFloatEnvironment> inside_;
+};
+
 /// Whether Ctrl-C or another signal has raised; asked without the GIL.
 bool python_interrupts() {
   const nb::gil_scoped_acquire acquired;
@@ -127,7 +139,7 @@ lp::Program program(Floats costs, Floats column_lower, Floats column_upper, Floa
 lp::StageSpec stage_spec(int states, Ints in_states, Ints in_columns, Ints out_states, Ints out_columns,
                          Ints targets, Ints target_rows, Ints target_columns, Floats column_scale,
                          Floats row_scale, double cost_scale, double discount, double offset,
-                         double value_bound, int families, bool dense) {
+                         double value_bound, int families, bool dual_simplex, bool reduce) {
   require(in_columns.size() == in_states.size() && out_columns.size() == out_states.size() &&
               target_rows.size() == targets.size() && target_columns.size() == targets.size(),
           "a state has a column, and a target a row and a column");
@@ -137,6 +149,7 @@ lp::StageSpec stage_spec(int states, Ints in_states, Ints in_columns, Ints out_s
                      .out_states = copy(out_states),
                      .out_columns = copy(out_columns),
                      .places = {},
+                     .openings = {},
                      .column_scale = copy(column_scale),
                      .row_scale = copy(row_scale),
                      .cost_scale = cost_scale,
@@ -144,7 +157,8 @@ lp::StageSpec stage_spec(int states, Ints in_states, Ints in_columns, Ints out_s
                      .offset = offset,
                      .value_bound = value_bound,
                      .families = families,
-                     .dense = dense,
+                     .dual_simplex = dual_simplex,
+                     .reduce = reduce,
                      .make_solver = {}};
   for (std::size_t i = 0; i < targets.size(); ++i) {
     spec.places.push_back({static_cast<lp::Target>(targets(i)), target_rows(i), target_columns(i)});
@@ -155,12 +169,14 @@ lp::StageSpec stage_spec(int states, Ints in_states, Ints in_columns, Ints out_s
 /// A stage with the arrays that it refers to.
 class Stage {
  public:
-  Stage(std::shared_ptr<lp::ThreadPool> threads, const lp::Program& program, const lp::StageSpec& spec)
+  Stage(std::shared_ptr<lp::ThreadPool> threads, const lp::Program& program, const lp::StageSpec& spec,
+        nb::object openings)
       : threads_(std::move(threads)),
         states_(static_cast<std::size_t>(spec.states)),
         places_(spec.places.size()),
         families_(static_cast<std::size_t>(spec.families)),
-        stage_(program, spec, threads_->size()) {}
+        openings_(std::move(openings)),
+        stage_(program, with_openings(spec, openings_), threads_->size()) {}
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
@@ -215,10 +231,10 @@ class Stage {
   }
 
   void add_block(nb::object array) {
-    const auto block = nb::cast<In<double, 2>>(array);
-    require(block.shape(1) == lp::cut_width(static_cast<int>(states_)),
-            "a cut has an intercept, all slopes, and zeros");
-    stage_.cuts.add_block(block.data(), block.shape(0));
+    const auto block = nb::cast<Floats>(array);
+    const std::size_t width = stage_.cuts.layout().width();
+    require(block.size() % width == 0, "a cut has an intercept, all slopes, and zeros");
+    stage_.cuts.add_block(block.data(), block.size() / width);
     blocks_.push_back(std::move(array));
   }
   void extend_cuts(Ints families) { stage_.extend_cuts(view(families)); }
@@ -238,10 +254,25 @@ class Stage {
     require(iterations.size() == stage_.last_tight.size(), "one iteration per cut");
     stage_.last_tight = copy(iterations);
   }
+  Out<std::int32_t, 1> take_uses() {
+    return to_numpy(std::exchange(stage_.uses, std::vector<std::int32_t>(stage_.uses.size(), 0)));
+  }
+  void set_activity_tolerance(double tolerance) { stage_.activity_tolerance = tolerance; }
 
   void resize_slots(std::size_t count) { stage_.warm_starts.resize(count); }
   Out<std::int32_t, 1> get_slot(std::size_t slot) { return to_numpy(encoded(stage_.warm_starts.at(slot))); }
   void set_slot(std::size_t slot, Ints numbers) { stage_.store(slot, view(numbers)); }
+
+  Out<std::int32_t, 1> cut_places() {
+    std::vector<std::int32_t> places{0};
+    for (const std::size_t place : stage_.cuts.layout().slopes)
+      places.push_back(static_cast<std::int32_t>(place));
+    return to_numpy(places);
+  }
+  Out<std::int32_t, 1> cut_sections() {
+    return to_numpy({stage_.cuts.layout().begins.begin(), stage_.cuts.layout().begins.end()});
+  }
+  std::pair<int, int> solver_size() { return {stage_.rows(), stage_.columns()}; }
 
   lp::Statistics take_statistics() { return stage_.take_statistics(); }
   /// The lowest task that failed in the last batch, if one did.
@@ -269,8 +300,16 @@ class Stage {
     if (!finished) throw nb::python_error();
   }
 
+  static lp::StageSpec with_openings(lp::StageSpec spec, const nb::object& openings) {
+    const auto table = nb::cast<In<double, 2>>(openings);
+    require(table.shape(1) == spec.places.size(), "a realisation has one number per place");
+    spec.openings = {table.data(), table.shape(0), table.shape(1)};
+    return spec;
+  }
+
   std::shared_ptr<lp::ThreadPool> threads_;
   std::size_t states_, places_, families_;
+  nb::object openings_;  // keeps their memory
   lp::Stage stage_;
   std::vector<nb::object> blocks_;  // keeps the memory of the cuts
 };
@@ -328,7 +367,13 @@ Out<double, 2> evaluate(In<double, 2> cuts, In<double, 2> states) {
 
 NB_MODULE(_lp, m) {
   m.attr("HIGHS_LIBRARY") = lp::library_version();
+  m.def("uses_avx2", [] { return cobre::uses_avx2; }, "Whether these kernels use AVX2.");
   m.attr("HIGHS_HEADERS") = lp::header_version();
+  nb::class_<FloatEnvironment>(m, "DefaultFloatEnvironment",
+                               "A context in which this thread rounds to nearest and keeps subnormals.")
+      .def(nb::init<>())
+      .def("__enter__", &FloatEnvironment::enter)
+      .def("__exit__", &FloatEnvironment::exit, nb::sig("def __exit__(self, *_: object) -> None"));
   nb::class_<lp::ThreadPool>(m, "ThreadPool", "Threads that solve, shared by the programmes of a run.")
       .def(nb::init<int>(), "threads"_a)
       .def("__len__", &lp::ThreadPool::size);
@@ -338,7 +383,8 @@ NB_MODULE(_lp, m) {
   nb::class_<lp::StageSpec>(m, "StageSpec", "The stage around a programme: states, random numbers, scales.")
       .def(nb::new_(&stage_spec), nb::kw_only(), "states"_a, "in_states"_a, "in_columns"_a, "out_states"_a,
            "out_columns"_a, "targets"_a, "target_rows"_a, "target_columns"_a, "column_scale"_a, "row_scale"_a,
-           "cost_scale"_a, "discount"_a, "offset"_a, "value_bound"_a, "families"_a, "dense"_a);
+           "cost_scale"_a, "discount"_a, "offset"_a, "value_bound"_a, "families"_a, "dual_simplex"_a,
+           "reduce"_a);
   nb::class_<lp::Statistics>(m, "Statistics", "Counts and times of solving, summed over threads.")
       .def_ro("solves", &lp::Statistics::solves)
       .def_ro("rounds", &lp::Statistics::rounds)
@@ -352,13 +398,19 @@ NB_MODULE(_lp, m) {
       .def_prop_ro("status", [](const lp::Failure& failure) { return name_of(failure.status); })
       .def_ro("message", &lp::Failure::message);
   nb::class_<Stage>(m, "NativeStage", "One programme, its cuts, and an instance of it per thread.")
-      .def(nb::init<std::shared_ptr<lp::ThreadPool>, const lp::Program&, const lp::StageSpec&>(), "threads"_a,
-           "program"_a, "spec"_a)
+      .def(nb::init<std::shared_ptr<lp::ThreadPool>, const lp::Program&, const lp::StageSpec&, nb::object>(),
+           "threads"_a, "program"_a, "spec"_a, "openings"_a)
       .def("step", &Stage::step, nb::kw_only(), "states"_a, "table"_a, "rows"_a, "starts"_a, "saves"_a,
            "iteration"_a, "columns"_a, "duals"_a,
            "Return costs, objectives, outgoing states, values of columns and duals of rows, by task.")
       .def("trial", &Stage::trial, nb::kw_only(), "states"_a, "table"_a, "tour"_a, "firsts"_a, "starts"_a,
            "iteration"_a, "second_opinion"_a, "Return the values and slopes of all realisations, by task.")
+      .def_prop_ro("solver_size", &Stage::solver_size,
+                   "The rows and columns that are left for the solver, without cuts.")
+      .def("cut_places", &Stage::cut_places,
+           "Return which of a cut's numbers are the intercept and the slopes.")
+      .def("cut_sections", &Stage::cut_sections,
+           "Return where the matrices of a block begin, per cut, and where they end.")
       .def("add_block", &Stage::add_block, "block"_a)
       .def("extend_cuts", &Stage::extend_cuts, "families"_a)
       .def("activate", &Stage::activate, "active"_a)
@@ -366,6 +418,8 @@ NB_MODULE(_lp, m) {
       .def("active", &Stage::active)
       .def("last_tight", &Stage::last_tight)
       .def("set_last_tight", &Stage::set_last_tight, "iterations"_a)
+      .def("take_uses", &Stage::take_uses)
+      .def("set_activity_tolerance", &Stage::set_activity_tolerance, "tolerance"_a)
       .def("resize_slots", &Stage::resize_slots, "count"_a)
       .def("get_slot", &Stage::get_slot, "slot"_a)
       .def("set_slot", &Stage::set_slot, "slot"_a, "numbers"_a)

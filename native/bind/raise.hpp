@@ -17,4 +17,14 @@ template <class... Args>
   throw nb::python_error();
 }
 
+/// Raise the exception that `cobre.comm.mpi` has for an error class of the MPI library, whose numbers differ.
+template <class... Args>
+[[noreturn]] void raise_mpi_error(Args&&... args) {
+  namespace nb = nanobind;
+  const nb::object error =
+      nb::module_::import_("cobre.comm.mpi").attr("error_of")(std::forward<Args>(args)...);
+  PyErr_SetObject(error.type().ptr(), error.ptr());
+  throw nb::python_error();
+}
+
 }  // namespace cobre::bind

@@ -42,6 +42,9 @@ class ShmGroup : public GroupBinding<ShmGroup> {
   void join() {
     run("join", kReleaseGilBytes, [&] { group_.join(); });
   }
+  void adopt(const ShmGroup& parent) {
+    run("adopt", 0, [&] { group_.adopt(parent.group_); });
+  }
   void leave() { group_.leave(); }
   void fence() { meet(comm::Operation::fence, "fence"); }
   std::int32_t pid_of(std::uint32_t rank) const { return group_.pid_of(rank); }
@@ -89,6 +92,7 @@ void bind_shm(nb::module_& m) {
           nb::sig("def __init__(self, memory: BufferLike, size: int, slot_bytes: int, token: int, rank: int, "
                   "timeout_s: float, one_copy: bool, turn: Turn) -> None"))
       .def("join", &ShmGroup::join, "Wait for all ranks to come.")
+      .def("adopt", &ShmGroup::adopt, "parent"_a, "Be a rank among those of the parent, which meet there.")
       .def("leave", &ShmGroup::leave, "Say goodbye; peers that still wait for this rank fail at once.")
       .def("fence", &ShmGroup::fence, "SharedRegion.fence.")
       .def("pid_of", &ShmGroup::pid_of, "rank"_a)

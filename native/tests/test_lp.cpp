@@ -10,8 +10,8 @@
 
 #include "check.hpp"
 #include "core/lp/cuts.hpp"
-#include "core/lp/dense.hpp"
 #include "core/lp/highs.hpp"
+#include "core/lp/dual_simplex.hpp"
 #include "core/lp/stage.hpp"
 #include "core/lp/thread_pool.hpp"
 
@@ -145,6 +145,75 @@ TEST(cuts_outside_the_programme_count_as_if_inside) {
   }
 }
 
+TEST(inflows_that_depend_on_the_last_one_leave_the_programme_and_change_nothing) {
+  // The reservoir, with columns for the last inflow and this one, and this = last / 2 + noise as a third row.
+  Program program = reservoir();
+  program.columns = 7;
+  program.rows = 3;
+  for (std::vector<double>* numbers : {&program.cost, &program.column_lower, &program.column_upper})
+    numbers->resize(7, 0.0);
+  program.column_lower[5] = program.column_lower[6] = -infinity;
+  program.column_upper[5] = program.column_upper[6] = infinity;
+  program.row_lower.push_back(0);
+  program.row_upper.push_back(0);
+  program.starts.insert(program.starts.end(), {7, 9});
+  program.indices.insert(program.indices.end(), {2, 0, 2});
+  program.values.insert(program.values.end(), {-0.5, -1, 1});
+  const std::vector<double> table{0, 20, 40, 60, 100};
+  StageSpec given = spec();
+  given.states = 2;
+  given.in_states = given.out_states = {0, 1};
+  given.in_columns = {0, 5};
+  given.out_columns = {1, 6};
+  given.places = {{Target::rhs, 2, -1}};
+  given.openings = {table.data(), table.size(), 1};
+  given.column_scale.assign(7, 1.0);
+  given.row_scale.assign(3, 1.0);
+  constexpr int tasks = 12;
+  const std::vector<std::int32_t> tour{0, 1, 2, 3, 4}, firsts(tasks, 0), starts(tasks, -1);
+  std::vector<double> states;
+  for (int task = 0; task < tasks; ++task) states.insert(states.end(), {11.0 * task, 31.0 + task});
+  std::vector<Results> found;
+  for (const bool reduce : {true, false}) {
+    given.reduce = reduce;
+    ThreadPool pool(3);
+    Stage stage(program, given, 3);
+    CHECK(stage.rows() == (reduce ? 2 : 3));
+    CHECK(stage.columns() == (reduce ? 5 : 8));
+    const CutLayout& layout = stage.cuts.layout();
+    const Tangents cuts(40);
+    std::vector<double> block(cuts.count() * layout.width());
+    for (std::size_t i = 0; i < cuts.count(); ++i) {
+      const auto place = [&](std::size_t number, StateKind kind) -> double& {
+        const std::size_t in_row = number - layout.begin(kind);
+        return block[layout.begin(kind) * cuts.count() + i * layout.width(kind) + in_row];
+      };
+      place(0, StateKind::decided) = cuts.numbers[cuts.width * i];
+      place(layout.slopes[0], StateKind::decided) = cuts.numbers[cuts.width * i + 1];
+      place(layout.slopes[1], reduce ? StateKind::drawn : StateKind::decided) = i % 2 == 0 ? -3.0 : 2.0;
+    }
+    stage.cuts.add_block(block.data(), cuts.count());
+    stage.extend_cuts(std::vector<std::int32_t>(cuts.count(), 0));
+    Results results{std::vector<double>(tasks * 5), std::vector<double>(tasks * 10)};
+    Stage::TrialBatch trial{};
+    trial.states = states.data();
+    trial.table = table.data();
+    trial.tour = tour;
+    trial.firsts = firsts.data();
+    trial.starts = starts.data();
+    trial.iteration = 1;
+    trial.values = results.values.data();
+    trial.slopes = results.slopes.data();
+    CHECK(pool.run(tasks, [&](int thread, int task) { stage.trial(thread, task, trial); }, never));
+    CHECK(stage.take_failure().task < 0);
+    found.push_back(std::move(results));
+  }
+  for (std::size_t i = 0; i < found[0].values.size(); ++i)
+    CHECK(std::fabs(found[0].values[i] - found[1].values[i]) <= 1e-9 * (1 + std::fabs(found[1].values[i])));
+  for (std::size_t i = 0; i < found[0].slopes.size(); ++i)
+    CHECK(std::fabs(found[0].slopes[i] - found[1].slopes[i]) <= 1e-9 * (1 + std::fabs(found[1].slopes[i])));
+}
+
 TEST(a_failure_names_the_first_unit_and_the_others_are_solved) {
   ThreadPool pool(2);
   Program program = reservoir();
@@ -166,14 +235,14 @@ TEST(a_failure_names_the_first_unit_and_the_others_are_solved) {
 
 TEST(violations_are_those_of_the_active_cuts) {
   const std::vector<double> numbers{1, 2, 0, 0, 0, 0, 0, 0, 5, 0, 1, 0, 0, 0, 0, 0, 7, 1, 1, 0, 0, 0, 0, 0};
-  Cuts cuts(2);
+  Cuts cuts{CutLayout(std::vector<StateKind>(2, StateKind::decided))};
   cuts.add_block(numbers.data(), 1);
   cuts.add_block(numbers.data() + 8, 2);
   cuts.extend(std::vector<std::int32_t>{0, 1, 0});
   cuts.activate({0, 2});
-  const double state[]{10, 100}, values[]{3, 4};
+  const double x[]{1, 10, 100, 0, 0, 0, 0, 0}, values[]{3, 4}, known[]{0, 0};
   double violations[2];
-  cuts.violations(state, values, violations);
+  cuts.violations(x, known, values, violations);
   CHECK(violations[0] == 1 + 20 - 3);
   CHECK(violations[1] == 7 + 110 - 3);
   bool refused = false;
@@ -224,140 +293,6 @@ TEST(an_interruption_lets_no_further_unit_begin) {
   CHECK(!finished);
   CHECK(done <= 3);
   CHECK(pool.run(1, [&](int, int) { ++done; }, never));
-}
-
-namespace {
-
-/// A programme with a solution, of columns with one, two or no bounds, and of rows of all kinds.
-Program drawn(std::mt19937& random, int columns, int rows) {
-  const auto uniform = [&](double low, double high) {
-    return std::uniform_real_distribution(low, high)(random);
-  };
-  const auto kind = [&](int kinds) { return std::uniform_int_distribution(0, kinds - 1)(random); };
-  Program program;
-  program.columns = columns;
-  program.rows = rows;
-  std::vector<double> point, activity(static_cast<std::size_t>(rows), 0.0);
-  program.starts.push_back(0);
-  for (int j = 0; j < columns; ++j) {
-    const int bounds = kind(6);
-    const double low = bounds == 5 ? -infinity : std::round(uniform(-3, 1));
-    const double high = bounds < 3    ? infinity
-                        : bounds == 3 ? low
-                        : bounds == 5 ? infinity
-                                      : low + uniform(0, 5);
-    point.push_back(std::isinf(low)    ? uniform(-1, 1)
-                    : std::isinf(high) ? low + uniform(0, 2)
-                                       : uniform(low, high));
-    program.column_lower.push_back(low);
-    program.column_upper.push_back(high);
-    // Of a column without an upper bound a positive cost; else the solution might be nowhere.
-    program.cost.push_back(bounds == 5 ? 0.0 : std::isinf(high) ? std::round(uniform(0, 4)) : uniform(-4, 4));
-    for (int i = 0; i < rows; ++i) {
-      if (kind(4) != 0) continue;
-      const double value = std::round(uniform(-3, 3));
-      if (value == 0) continue;
-      program.indices.push_back(i);
-      program.values.push_back(value);
-      activity[static_cast<std::size_t>(i)] += value * point.back();
-    }
-    program.starts.push_back(static_cast<int>(program.indices.size()));
-  }
-  for (const double value : activity) {
-    const int sense = kind(3);
-    program.row_lower.push_back(sense == 1 ? -infinity : value);
-    program.row_upper.push_back(sense == 2 ? infinity : value);
-  }
-  return program;
-}
-
-/// What both solvers are made to do: bounds of a row change, a row comes.
-template <class Change>
-void change_both(Solver& dense, Solver& highs, Change change) {
-  change(dense);
-  change(highs);
-}
-
-void check_equal(Solver& dense, Solver& highs) {
-  const Status expected = highs.solve();
-  CHECK(dense.solve() == expected);
-  if (expected != Status::optimal) return;
-  CHECK(std::fabs(dense.objective() - highs.objective()) <= 1e-7 * (1 + std::fabs(highs.objective())));
-}
-
-/// Whether values and duals prove each other optimal.
-void check_proof(const Program& program, const Solver& solver) {
-  std::vector<double> activity(static_cast<std::size_t>(program.rows), 0.0);
-  double bound = 0;
-  for (std::size_t j = 0; j < static_cast<std::size_t>(program.columns); ++j) {
-    const double x = solver.values()[j];
-    CHECK(x >= program.column_lower[j] - 1e-8 && x <= program.column_upper[j] + 1e-8);
-    double reduced = program.cost[j];
-    for (int at = program.starts[j]; at < program.starts[j + 1]; ++at) {
-      const auto entry = static_cast<std::size_t>(at);
-      const auto row = static_cast<std::size_t>(program.indices[entry]);
-      activity[row] += program.values[entry] * x;
-      reduced -= program.values[entry] * solver.row_duals()[row];
-    }
-    CHECK(std::fabs(reduced - solver.reduced_costs()[j]) < 1e-8);
-    if (std::fabs(reduced) > 1e-8)
-      bound += reduced * (reduced > 0 ? program.column_lower[j] : program.column_upper[j]);
-  }
-  for (std::size_t i = 0; i < activity.size(); ++i) {
-    CHECK(activity[i] >= program.row_lower[i] - 1e-7 && activity[i] <= program.row_upper[i] + 1e-7);
-    const double dual = solver.row_duals()[i];
-    if (std::fabs(dual) > 1e-8) bound += dual * (dual > 0 ? program.row_lower[i] : program.row_upper[i]);
-  }
-  CHECK(std::fabs(bound - solver.objective()) <= 1e-6 * (1 + std::fabs(solver.objective())));
-}
-
-}  // namespace
-
-TEST(the_dense_solver_agrees_with_highs_and_proves_it) {
-  std::mt19937 random(7);
-  for (int trial = 0; trial < 300; ++trial) {
-    const int rows = 1 + trial % 30;
-    const Program program = drawn(random, rows + 5 + trial % 40, rows);
-    DenseSolver dense(program);
-    HighsSolver highs(program);
-    check_equal(dense, highs);
-    if (highs.solve() == Status::optimal) check_proof(program, dense);
-    for (int change = 0; change < 5; ++change) {
-      const int row = std::uniform_int_distribution(0, rows - 1)(random);
-      const double shift = std::uniform_real_distribution(-2.0, 2.0)(random);
-      const double lower = program.row_lower[static_cast<std::size_t>(row)] + shift;
-      const double upper = program.row_upper[static_cast<std::size_t>(row)] + shift;
-      change_both(dense, highs, [&](Solver& solver) { solver.set_row_bounds({&row, 1}, &lower, &upper); });
-      check_equal(dense, highs);
-    }
-    const std::vector<double> least{-1.0};
-    const std::vector<int> starts{0}, columns{0, 2, 4};
-    const std::vector<double> values{1.0, -2.0, 1.0};
-    change_both(dense, highs, [&](Solver& solver) { solver.add_rows(least, starts, columns, values); });
-    check_equal(dense, highs);
-    change_both(dense, highs, [&](Solver& solver) { solver.drop_rows_from(rows); });
-    check_equal(dense, highs);
-  }
-}
-
-TEST(the_dense_solver_goes_on_from_a_basis_with_the_same_bits) {
-  std::mt19937 random(11);
-  for (int trial = 0; trial < 50; ++trial) {
-    const Program program = drawn(random, 60, 20);
-    DenseSolver first(program), second(program);
-    if (first.solve() != Status::optimal) continue;
-    const Basis basis = first.basis();
-    const int row = 3;
-    const double lower = program.row_lower[3] - 1, upper = program.row_upper[3] + 1;
-    for (DenseSolver* solver : {&first, &second}) {
-      solver->set_row_bounds({&row, 1}, &lower, &upper);
-      solver->clear();
-      solver->start_from(basis);
-    }
-    CHECK(first.solve() == second.solve());
-    CHECK(std::equal(first.values().begin(), first.values().end(), second.values().begin()));
-    CHECK(std::equal(first.row_duals().begin(), first.row_duals().end(), second.row_duals().begin()));
-  }
 }
 
 namespace {
@@ -420,7 +355,7 @@ class Liar final : public Solver {
     }
     return status;
   }
-  DenseSolver honest_;
+  DualSimplexSolver honest_;
   Lie lie_;
   int highs_answers_ = 0;
   std::vector<double> values_, duals_;
@@ -476,9 +411,9 @@ TEST(what_no_means_can_prove_is_inaccurate) {
 }
 
 TEST(a_second_opinion_is_the_general_solvers) {
-  for (const bool dense : {true, false}) {
+  for (const bool ours : {true, false}) {
     StageSpec given = spec();
-    given.dense = dense;
+    given.dual_simplex = ours;
     Stage stage(reservoir(), given, 1);
     const Tangents cuts(30);
     cuts.give(stage);

@@ -9,10 +9,6 @@
 
 #include "core/comm/reduce.hpp"
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
 using namespace cobre::comm;
 
 namespace {
@@ -140,17 +136,3 @@ TEST(wider_vectors_give_the_same_bits) {
   }
   CHECK(wrong == 0);
 }
-
-#if defined(__SSE2__)
-TEST(a_thread_that_flushes_subnormals_still_sums_right) {
-  const double smallest = std::numeric_limits<double>::denorm_min();
-  const unsigned before = _mm_getcsr();
-  const unsigned flushing = before | 0x8040u;
-  _mm_setcsr(flushing);
-  const auto sum = reduced<double>(ReduceOp::sum, Element::float64, {{smallest}, {smallest}});
-  const unsigned after = _mm_getcsr();
-  _mm_setcsr(before);
-  CHECK(std::bit_cast<std::uint64_t>(sum[0]) == 2);
-  CHECK((after & 0x8040u) == 0x8040u);  // the host's choice is put back
-}
-#endif

@@ -6,7 +6,19 @@ from numpy.typing import NDArray
 
 HIGHS_LIBRARY: str = '1.15.1'
 
+def uses_avx2() -> bool:
+    """Whether these kernels use AVX2."""
+
 HIGHS_HEADERS: str = '1.15.1'
+
+class DefaultFloatEnvironment:
+    """A context in which this thread rounds to nearest and keeps subnormals."""
+
+    def __init__(self) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 class ThreadPool:
     """Threads that solve, shared by the programmes of a run."""
@@ -23,7 +35,7 @@ class Program:
 class StageSpec:
     """The stage around a programme: states, random numbers, scales."""
 
-    def __init__(self, *, states: int, in_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost_scale: float, discount: float, offset: float, value_bound: float, families: int, dense: bool) -> None: ...
+    def __init__(self, *, states: int, in_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost_scale: float, discount: float, offset: float, value_bound: float, families: int, dual_simplex: bool, reduce: bool) -> None: ...
 
 class Statistics:
     """Counts and times of solving, summed over threads."""
@@ -64,7 +76,7 @@ class Failure:
 class NativeStage:
     """One programme, its cuts, and an instance of it per thread."""
 
-    def __init__(self, threads: ThreadPool, program: Program, spec: StageSpec) -> None: ...
+    def __init__(self, threads: ThreadPool, program: Program, spec: StageSpec, openings: object) -> None: ...
 
     def step(self, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], saves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """
@@ -73,6 +85,18 @@ class NativeStage:
 
     def trial(self, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tour: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, second_opinion: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
         """Return the values and slopes of all realisations, by task."""
+
+    @property
+    def solver_size(self) -> tuple[int, int]:
+        """The rows and columns that are left for the solver, without cuts."""
+
+    def cut_places(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """Return which of a cut's numbers are the intercept and the slopes."""
+
+    def cut_sections(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """
+        Return where the matrices of a block begin, per cut, and where they end.
+        """
 
     def add_block(self, block: object) -> None: ...
 
@@ -87,6 +111,10 @@ class NativeStage:
     def last_tight(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
     def set_last_tight(self, iterations: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def take_uses(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def set_activity_tolerance(self, tolerance: float) -> None: ...
 
     def resize_slots(self, count: int) -> None: ...
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from typing_extensions import Buffer
 BufferLike: TypeAlias = NDArray[Any] | Buffer
 
+def uses_avx2() -> bool:
+    """Whether these kernels use AVX2."""
+
 class ReduceOp(enum.Enum):
     """How ``allreduce`` combines the elements of all ranks."""
 
@@ -155,6 +158,9 @@ class ShmGroup:
 
     def join(self) -> None:
         """Wait for all ranks to come."""
+
+    def adopt(self, parent: ShmGroup) -> None:
+        """Be a rank among those of the parent, which meet there."""
 
     def leave(self) -> None:
         """Say goodbye; peers that still wait for this rank fail at once."""

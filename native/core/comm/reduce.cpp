@@ -5,7 +5,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "float_environment.hpp"
+#include "core/float_environment.hpp"
+#include "core/processor.hpp"
 #include "lanes.hpp"
 
 namespace cobre::comm {
@@ -212,7 +213,7 @@ constexpr std::size_t size_of(Element element) noexcept {
 
 Kernel best_kernel(ReduceOp op, Element element) noexcept {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return kernel<Avx2>(op, element);
+  if (uses_avx2) return kernel<Avx2>(op, element);
 #endif
   return kernel<Baseline>(op, element);
 }

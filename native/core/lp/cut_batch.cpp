@@ -4,11 +4,13 @@
 #include <cmath>
 #include <vector>
 
+#include "core/float_environment.hpp"
 #include "core/lp/cuts.hpp"
 
 namespace cobre::lp {
 
 void aggregate(const TrialOutcomes& given, double* cuts) {
+  const DefaultFloatEnvironment same_everywhere;
   const std::size_t states = given.states;
   for (std::size_t t = 0; t < given.trials; ++t) {
     double* const cut = cuts + t * (states + 1);
@@ -42,6 +44,7 @@ double excess_at(const double* cut, const double* point, std::size_t states, dou
 
 void largest_excess(const CutBatch& batch, double cost_unit, std::size_t reach, double* excess,
                     std::int32_t* where) {
+  const DefaultFloatEnvironment same_everywhere;
   const std::size_t each = batch.cuts_per_trial, states = batch.states;
   for (std::size_t c = 0; c < batch.trials * each; ++c) {
     double largest = -HUGE_VAL;
@@ -60,12 +63,15 @@ void largest_excess(const CutBatch& batch, double cost_unit, std::size_t reach, 
 
 void evaluate(const double* cuts, std::size_t count, const double* points, std::size_t point_count,
               std::size_t states, double* values) {
-  Cuts pool(static_cast<int>(states));
+  const DefaultFloatEnvironment same_everywhere;
+  Cuts pool{CutLayout(std::vector<StateKind>(states, StateKind::decided))};
   pool.add_block(cuts, count);
   pool.extend(std::vector<std::int32_t>(count, 0));
-  const double zero = 0;
+  std::vector<double> x(pool.layout().width(), 0.0);
+  x[0] = 1.0;
   for (std::size_t p = 0; p < point_count; ++p) {
-    pool.violations(points + p * states, &zero, values + p * count);
+    std::copy(points + p * states, points + (p + 1) * states, x.begin() + 1);
+    pool.heights(StateKind::decided, pool.active(), x.data(), values + p * count);
   }
 }
 

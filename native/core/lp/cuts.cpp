@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
-#include "core/lp/clones.hpp"
+#include "core/processor.hpp"
 
 namespace cobre::lp {
 
@@ -11,9 +12,10 @@ namespace {
 
 constexpr std::size_t lanes = 8;
 
-/// The value of each cut where `x` is 1, the state, and zeros.
-COBRE_CLONES void evaluate(const double* const* rows, const std::int32_t* which, std::size_t count,
-                           const double* x, std::size_t width, double* out) {
+/// The products of the first numbers of each cut with those of `x`.
+[[gnu::always_inline]] inline void multiply(const double* const* rows, const std::int32_t* which,
+                                            std::size_t count, const double* x, std::size_t width,
+                                            double* out) {
   for (std::size_t i = 0; i < count; ++i) {
     const double* cut = rows[which[i]];
     double sums[lanes] = {};
@@ -26,13 +28,27 @@ COBRE_CLONES void evaluate(const double* const* rows, const std::int32_t* which,
 
 }  // namespace
 
+CutLayout::CutLayout(std::span<const StateKind> kinds) : slopes(kinds.size()), begins{} {
+  std::size_t next = 1;  // after the intercept
+  for (std::size_t kind = 0; kind + 1 < begins.size(); ++kind) {
+    for (std::size_t state = 0; state < kinds.size(); ++state) {
+      if (kinds[state] == static_cast<StateKind>(kind)) slopes[state] = next++;
+    }
+    next = (next + lanes - 1) / lanes * lanes;
+    begins[kind + 1] = next;
+  }
+}
+
 void Cuts::extend(std::span<const std::int32_t> families) {
   std::size_t before = 0;  // cuts that fit into the blocks before this one
-  std::size_t next = rows_.size();
+  std::size_t next = count();
   const std::size_t end = next + families.size();
   for (const Block& block : blocks_) {
     for (; next < end && next < before + block.capacity; ++next) {
-      rows_.push_back(block.numbers + (next - before) * width_);
+      for (std::size_t k = 0; k < rows_.size(); ++k) {
+        const std::size_t begin = layout_.begins[k], width = layout_.begins[k + 1] - begin;
+        rows_[k].push_back(block.numbers + begin * block.capacity + (next - before) * width);
+      }
       active_.push_back(static_cast<std::int32_t>(next));
     }
     before += block.capacity;
@@ -42,18 +58,19 @@ void Cuts::extend(std::span<const std::int32_t> families) {
   one_family_ = one_family_ && std::all_of(families.begin(), families.end(), [](auto f) { return f == 0; });
 }
 
-void Cuts::violations(const double* state, const double* values, double* out) const {
-  thread_local std::vector<double> x;
-  x.assign(width_, 0.0);
-  x[0] = 1.0;
-  std::copy(state, state + states_, x.begin() + 1);
-  evaluate(rows_.data(), active_.data(), active_.size(), x.data(), width_, out);
+void Cuts::heights(StateKind kind, std::span<const std::int32_t> which, const double* x, double* out) const {
+  vectorised<multiply>(rows_[static_cast<std::size_t>(kind)].data(), which.data(), which.size(),
+                       x + layout_.begin(kind), layout_.width(kind), out);
+}
+
+void Cuts::violations(const double* x, const double* known, const double* values, double* out) const {
+  heights(StateKind::decided, active_, x, out);
   if (one_family_) {
-    for (std::size_t i = 0; i < active_.size(); ++i) out[i] -= values[0];
+    for (std::size_t i = 0; i < active_.size(); ++i) out[i] = (out[i] + known[i]) - values[0];
     return;
   }
   for (std::size_t i = 0; i < active_.size(); ++i) {
-    out[i] -= values[families_[static_cast<std::size_t>(active_[i])]];
+    out[i] = (out[i] + known[i]) - values[families_[static_cast<std::size_t>(active_[i])]];
   }
 }
 

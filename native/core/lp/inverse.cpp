@@ -1,79 +1,120 @@
 #include "core/lp/inverse.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
 
-#include "core/lp/clones.hpp"
+#include "core/processor.hpp"
 
 namespace cobre::lp {
 
 namespace {
 
-constexpr std::size_t lanes = 8;
+/// Inverting anew costs about as much as fifty updates.
+constexpr int most_updates = 100;
+/// A column whose largest pivot is smaller is taken for a combination of those before it.
+constexpr double least_pivot = 1e-7;
 
-/// into -= factor * from
-COBRE_CLONES void subtract(double* into, const double* from, double factor, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) into[i] -= factor * from[i];
+/// into += factor * from
+[[gnu::always_inline]] inline void accumulate_body(double* into, const double* from, double factor,
+                                                   std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) into[i] += factor * from[i];
 }
 
-/// In lanes that are added in one order, so that any processor gives the same bits.
-COBRE_CLONES double dot(const double* a, const double* b, std::size_t count) {
-  double sums[lanes] = {};
-  for (std::size_t i = 0; i < count; i += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+void accumulate(double* into, const double* from, double factor, std::size_t count) {
+  vectorised<accumulate_body>(into, from, factor, count);
+}
+
+/// Take over a result, and list its entries.
+void store(SparseVector& vector, const std::vector<double>& result, std::size_t count) {
+  vector.count = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool counts = std::fabs(result[i]) >= negligible;
+    vector.array[i] = counts ? result[i] : 0.0;
+    if (counts) vector.index[static_cast<std::size_t>(vector.count++)] = static_cast<int>(i);
   }
-  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
-
-std::size_t padded(std::size_t count) { return (count + lanes - 1) / lanes * lanes; }
 
 }  // namespace
 
-void Inverse::reserve(std::size_t rows) {
-  if (padded(rows) <= stride_) return;
-  const std::size_t wide = padded(rows + 2 * lanes);
-  std::vector<double> wider(wide * wide, 0.0);
-  for (std::size_t r = 0; r < rows_; ++r) std::copy_n(row(r), stride_, wider.data() + r * wide);
-  numbers_ = std::move(wider);
-  stride_ = wide;
+bool Inverse::is_worn() const { return exchanges() >= most_updates; }
+
+/// By elimination: first those rows whose own variable is basic, which need none, then columns, each in the
+/// row where it is largest.
+bool Inverse::factorise(const SparseMatrix& matrix, std::vector<std::size_t>& variables) {
+  const std::size_t none = matrix.columns() + rows_;
+  std::vector<std::size_t> head(rows_, none), structural;
+  for (const std::size_t j : variables) {
+    if (j < matrix.columns()) {
+      structural.push_back(j);
+    } else {
+      head[j - matrix.columns()] = j;
+    }
+  }
+  // Sparse columns first: they fill in little.
+  std::stable_sort(structural.begin(), structural.end(), [&](std::size_t a, std::size_t b) {
+    return matrix.column(a).size() < matrix.column(b).size();
+  });
+  numbers_.assign(capacity_ * capacity_, 0.0);
+  for (std::size_t p = 0; p < capacity_; ++p) row(p)[p] = 1.0;
+  for (const std::size_t j : structural) {
+    result_.assign(capacity_, 0.0);
+    for (std::size_t p = 0; p < rows_; ++p) {
+      for (const auto& [i, value] : matrix.column(j)) result_[p] += row(p)[i] * value;
+    }
+    std::size_t best = rows_;
+    for (std::size_t p = 0; p < rows_; ++p) {
+      if (head[p] == none && (best == rows_ || std::fabs(result_[p]) > std::fabs(result_[best]))) best = p;
+    }
+    if (best == rows_ || std::fabs(result_[best]) < least_pivot) return false;
+    head[best] = j;
+    exchange_column(result_, best);
+  }
+  variables = std::move(head);
+  return true;
 }
 
-void Inverse::reset(std::size_t rows) {
-  rows_ = rows;
-  std::fill(numbers_.begin(), numbers_.end(), 0.0);
-  for (std::size_t r = 0; r < rows_; ++r) numbers_of(r)[r] = -1.0;
-}
-
-void Inverse::exchange(std::size_t r, const std::vector<double>& column) {
-  double* const pivot_row = numbers_of(r);
-  const double scale = 1.0 / column[r];
-  for (std::size_t i = 0; i < stride_; ++i) pivot_row[i] *= scale;
-  for (std::size_t i = 0; i < rows_; ++i) {
-    if (i != r && column[i] != 0) subtract(numbers_of(i), pivot_row, column[i], stride_);
+void Inverse::exchange_column(const std::vector<double>& column, std::size_t position) {
+  double* const pivot_row = row(position);
+  const double scale = 1.0 / column[position];
+  for (std::size_t i = 0; i < capacity_; ++i) pivot_row[i] *= scale;
+  for (std::size_t p = 0; p < rows_; ++p) {
+    if (p != position && column[p] != 0) accumulate(row(p), pivot_row, -column[p], capacity_);
   }
 }
 
-void Inverse::grow(std::span<const double> coefficients) {
-  double* const added = numbers_of(rows_);
-  std::fill(added, added + stride_, 0.0);
-  for (std::size_t r = 0; r < rows_; ++r) {
-    if (coefficients[r] != 0) subtract(added, row(r), -coefficients[r], stride_);
+void Inverse::solve(SparseVector& vector) {
+  result_.assign(capacity_, 0.0);
+  for (std::size_t p = 0; p < rows_; ++p) {
+    const double* const numbers = row(p);
+    double sum = 0;
+    for (int k = 0; k < vector.count; ++k) {
+      const auto i = static_cast<std::size_t>(vector.index[static_cast<std::size_t>(k)]);
+      sum += numbers[i] * vector.array[i];
+    }
+    result_[p] = sum;
   }
-  added[rows_] = -1.0;
-  ++rows_;
+  for (int k = 0; k < vector.count; ++k)
+    vector.array[static_cast<std::size_t>(vector.index[static_cast<std::size_t>(k)])] = 0.0;
+  store(vector, result_, rows_);
 }
 
-void Inverse::add_column(std::size_t column, double value, std::vector<double>& out) const {
-  const double* at = numbers_.data() + column;
-  for (std::size_t r = 0; r < rows_; ++r, at += stride_) out[r] += value * *at;
+void Inverse::solve_transposed(SparseVector& vector) {
+  result_.assign(capacity_, 0.0);
+  for (int k = 0; k < vector.count; ++k) {
+    const auto p = static_cast<std::size_t>(vector.index[static_cast<std::size_t>(k)]);
+    accumulate(result_.data(), row(p), vector.array[p], capacity_);
+    vector.array[p] = 0.0;
+  }
+  store(vector, result_, rows_);
 }
 
-void Inverse::add_row(std::size_t r, double value, std::vector<double>& out) const {
-  subtract(out.data(), row(r), -value, stride_);
+void Inverse::replace(SparseVector& column, SparseVector&, std::size_t position) {
+  exchange_column(column.array, position);
 }
 
-double Inverse::times(std::size_t r, const std::vector<double>& vector) const {
-  return dot(row(r), vector.data(), stride_);
+void Inverse::append(const SparseVector& solved) {
+  double* const added = row(rows_);
+  for (std::size_t i = 0; i < rows_; ++i) added[i] = -solved.array[i];
 }
 
 }  // namespace cobre::lp

@@ -1,40 +1,26 @@
-// The inverse of a small basis, kept whole.
+// The inverse of a small basis, kept whole: with some dozen rows it is in the cache, and faster than factors.
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <vector>
+#include "core/lp/basis_factor.hpp"
 
 namespace cobre::lp {
 
-/// By rows, which are padded with zeros, so that vectors as long as `stride` can be used with them.
-class Inverse {
+class Inverse final : public BasisFactor {
  public:
-  /// Reserve space for this many rows; the content stays.
-  void reserve(std::size_t rows);
-  /// The inverse of the slack basis, whose columns are those of -I.
-  void reset(std::size_t rows);
-
-  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
-  [[nodiscard]] const double* row(std::size_t r) const { return numbers_.data() + r * stride_; }
-
-  /// Another column takes the place of the one in row r; `column` is it, times the inverse.
-  void exchange(std::size_t r, const std::vector<double>& column);
-  /// One more row, with its own variable in the basis; its coefficients in the basic columns, by their rows.
-  void grow(std::span<const double> coefficients);
-
-  /// out += value * a column of the inverse
-  void add_column(std::size_t column, double value, std::vector<double>& out) const;
-  /// out += value * row r
-  void add_row(std::size_t r, double value, std::vector<double>& out) const;
-  /// Row r times a vector, summed in one order on any processor.
-  [[nodiscard]] double times(std::size_t r, const std::vector<double>& vector) const;
+  [[nodiscard]] bool is_worn() const override;
+  void solve(SparseVector& vector) override;
+  void solve_transposed(SparseVector& vector) override;
 
  private:
-  double* numbers_of(std::size_t r) { return numbers_.data() + r * stride_; }
+  bool factorise(const SparseMatrix& matrix, std::vector<std::size_t>& variables) override;
+  void replace(SparseVector& column, SparseVector& row, std::size_t position) override;
+  void append(const SparseVector& solved) override;
 
-  std::size_t rows_ = 0, stride_ = 0;
-  std::vector<double> numbers_;
+  double* row(std::size_t position) { return numbers_.data() + position * capacity_; }
+  void exchange_column(const std::vector<double>& column, std::size_t position);
+
+  std::vector<double> numbers_;  // by rows, as long as the capacity, so that loops over them have no rest
+  std::vector<double> result_;
 };
 
 }  // namespace cobre::lp

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/lp/clones.hpp"
+#include "core/processor.hpp"
 
 namespace cobre::lp {
 
@@ -27,7 +27,7 @@ struct Found {
 };
 
 /// A price stands for one of two bounds. Where that is infinite it should be zero, and hardly counts.
-COBRE_CLONES Found weigh(const Columns& columns, std::size_t count) {
+[[gnu::always_inline]] inline Found weigh(const Columns& columns, std::size_t count) {
   constexpr std::size_t lanes = 4;
   double sums[lanes] = {};
   int doubts[lanes] = {};
@@ -157,7 +157,7 @@ bool ProvedSolver::duals_prove() {
   }
   const Columns columns{reduced_.data(), solver_->reduced_costs().data(), lower_.data(), upper_.data(),
                         solver_->values().data()};
-  const Found found = weigh(columns, cost_.size());
+  const Found found = vectorised<weigh>(columns, cost_.size());
   const double objective = solver_->objective();
   return justified && (!found.doubtful || rounded(y)) &&
          std::fabs(bound + found.bound - objective) <= tolerance * (1 + std::fabs(objective));

@@ -4,11 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
-#include "core/lp/dense.hpp"
+#include "core/lp/dual_simplex.hpp"
 #include "core/lp/highs.hpp"
 
 namespace cobre::lp {
@@ -38,39 +39,109 @@ bool is_column_target(Target target) {
   return target == Target::fix || target == Target::column_lower || target == Target::column_upper;
 }
 
-/// The dense solver is for programmes whose basis has a small inverse and stays dual feasible from one
-/// realisation to the next, because neither costs nor coefficients change.
+/// The solver of our own is for programmes whose basis stays dual feasible from one realisation to the next,
+/// because neither costs nor coefficients change.
 std::unique_ptr<Solver> make_solver(const Program& program, const StageSpec& spec) {
   if (spec.make_solver) return spec.make_solver(program);
   const bool steady = std::none_of(spec.places.begin(), spec.places.end(), [](const Place& place) {
     return place.target == Target::cost || place.target == Target::coefficient;
   });
-  if (spec.dense && steady && program.rows <= DenseSolver::max_rows)
-    return std::make_unique<DenseSolver>(program);
-  return std::make_unique<HighsSolver>(program);
+  if (!spec.dual_simplex || !steady) return std::make_unique<HighsSolver>(program);
+  return std::make_unique<DualSimplexSolver>(program);
 }
 
 /// A bound in scaled units; infinity stays what it is.
 double scaled(double value, double factor) { return std::isinf(value) ? value : value * factor; }
 
+Reduction reduction_of(const Program& program, const StageSpec& spec) {
+  std::vector<int> state_of(at(program.columns), -1);
+  for (std::size_t i = 0; i < spec.in_columns.size(); ++i)
+    state_of[at(spec.in_columns[i])] = spec.in_states[i];
+  return {program, {spec.places, state_of, spec.column_scale, spec.row_scale, spec.reduce}};
+}
+
+CutLayout layout_of(const Reduction& reduction, const StageSpec& spec) {
+  std::vector<StateKind> kinds(at(spec.states), StateKind::absent);
+  for (std::size_t i = 0; i < spec.out_columns.size(); ++i) {
+    const int place = reduction.column(spec.out_columns[i]);
+    kinds[at(spec.out_states[i])] = place >= 0                                ? StateKind::decided
+                                    : reduction.known()[at(-1 - place)].drawn ? StateKind::drawn
+                                                                              : StateKind::given;
+  }
+  return CutLayout(kinds);
+}
+
+std::vector<KnownState> known_states_of(const Reduction& reduction, const StageSpec& spec,
+                                        const CutLayout& layout) {
+  std::vector<KnownState> states;
+  for (std::size_t i = 0; i < spec.out_columns.size(); ++i) {
+    const int column = spec.out_columns[i], place = reduction.column(column);
+    if (place >= 0) continue;
+    states.push_back({at(-1 - place), layout.slopes[at(spec.out_states[i])], spec.column_scale[at(column)]});
+  }
+  return states;
+}
+
+std::vector<double> known_costs_of(const Reduction& reduction, const Program& program) {
+  std::vector<double> costs;
+  for (const Known& known : reduction.known()) costs.push_back(program.cost[at(known.column)]);
+  return costs;
+}
+
 }  // namespace
 
-Stage::Stage(Program program, StageSpec spec, int threads)
-    : cuts(spec.states),
-      program_(std::move(program)),
-      spec_(std::move(spec)),
+Stage::Stage(const Program& program, StageSpec spec, int threads)
+    : spec_(std::move(spec)),
+      reduction_(reduction_of(program, spec_)),
+      cuts(layout_of(reduction_, spec_)),
+      program_(reduction_.program()),
+      known_costs_(known_costs_of(reduction_, program)),
+      known_states_(reduction_, cuts, known_states_of(reduction_, spec_, cuts.layout()), spec_.openings),
       instances_(at(threads)),
       failures_(at(threads)) {
-  std::set<int> rows, columns, costs;
-  for (const Place& place : spec_.places) {
-    if (is_row_target(place.target)) rows.insert(place.row);
-    if (is_column_target(place.target)) columns.insert(place.column);
-    if (place.target == Target::cost) costs.insert(place.column);
+  for (std::size_t i = 0; i < spec_.in_columns.size(); ++i) {
+    const int whole = spec_.in_columns[i], column = reduction_.column(whole);
+    if (column >= 0) held_.push_back({spec_.in_states[i], column, spec_.column_scale[at(whole)]});
+  }
+  for (const State& state : held_) held_columns_.push_back(state.column);
+  for (std::size_t i = 0; i < spec_.out_columns.size(); ++i) {
+    const int whole = spec_.out_columns[i], column = reduction_.column(whole);
+    if (column >= 0) decided_.push_back({spec_.out_states[i], column, spec_.column_scale[at(whole)]});
+  }
+  note_changes();
+  append_values();
+}
+
+void Stage::note_changes() {
+  std::set<int> rows(reduction_.drawn_rows().begin(), reduction_.drawn_rows().end()), columns, costs;
+  for (std::size_t w = 0; w < spec_.places.size(); ++w) {
+    const Place& place = spec_.places[w];
+    Change change{w, place.target, place.row, place.column, 1.0};
+    if (place.row >= 0) {
+      change.row = reduction_.row(place.row);
+      change.factor *= spec_.row_scale[at(place.row)];
+    }
+    if (place.column >= 0) {
+      const double scale = spec_.column_scale[at(place.column)];
+      change.column = reduction_.column(place.column);
+      change.factor *= is_column_target(place.target) ? 1.0 / scale : scale;
+    }
+    if (place.target == Target::cost) change.factor *= spec_.cost_scale;
+    const bool is_row = is_row_target(place.target);
+    // What defines a known column is the reduction's. Costs count, whosever they are.
+    if (is_row ? change.row < 0 : change.column < 0 && place.target != Target::cost) continue;
+    changes_.push_back(change);
+    if (is_row) rows.insert(change.row);
+    if (is_column_target(place.target)) columns.insert(change.column);
+    if (place.target == Target::cost && change.column >= 0) costs.insert(change.column);
     if (place.target == Target::coefficient) changes_matrix_ = true;
   }
   noisy_rows_.assign(rows.begin(), rows.end());
   noisy_columns_.assign(columns.begin(), columns.end());
   noisy_costs_.assign(costs.begin(), costs.end());
+}
+
+void Stage::append_values() {
   // A value that follows is in units of the scaled cost, so its column's scale is 1 / cost_scale.
   for (int family = 0; family < spec_.families; ++family) {
     program_.cost.push_back(family == 0 ? spec_.discount : 0.0);
@@ -78,7 +149,6 @@ Stage::Stage(Program program, StageSpec spec, int threads)
     program_.column_lower.push_back(family == 0 ? scaled(spec_.value_bound, spec_.cost_scale) : -infinity);
     program_.column_upper.push_back(infinity);
     program_.starts.push_back(program_.starts.back());
-    spec_.column_scale.push_back(1.0 / spec_.cost_scale);
   }
   program_.columns += spec_.families;
 }
@@ -94,7 +164,9 @@ void Stage::extend_cuts(std::span<const std::int32_t> families) {
       throw std::invalid_argument("a cut is of a family that exists");
   }
   cuts.extend(families);
+  known_states_.extend();
   last_tight.resize(cuts.count(), 0);
+  uses.resize(cuts.count(), 0);
 }
 
 Instance& Stage::instance(int thread) {
@@ -106,14 +178,17 @@ Instance& Stage::instance(int thread) {
 Instance::Instance(Stage& stage)
     : stage_(stage),
       solver_(stage.program_, make_solver(stage.program_, stage.spec_)),
-      in_values_(stage.spec_.in_columns.size()),
+      known_(stage.known_states_, stage.known_costs_),
+      held_values_(stage.held_.size()),
       lower_(stage.program_.column_lower),
       upper_(stage.program_.column_upper),
       cost_(stage.program_.cost),
       row_lower_(stage.program_.row_lower),
       row_upper_(stage.program_.row_upper),
-      outgoing_(at(stage.spec_.states)),
-      values_(at(stage.spec_.families)) {}
+      x_(stage.cuts.layout().width(), 0.0),
+      values_(at(stage.spec_.families)) {
+  x_[0] = 1.0;  // of the intercept
+}
 
 void Instance::begin(const double* state, const WarmStart* start) {
   if (solver_->must_reload() || stage_.changes_matrix_) {
@@ -123,60 +198,62 @@ void Instance::begin(const double* state, const WarmStart* start) {
   } else {
     solver_.drop_rows_from(stage_.program_.rows);
   }
-  working_.clear();
-  carries_.assign(stage_.cuts.count(), 0);
-  carries_mixture_.assign(stage_.mixtures.size(), 0);
-  const StageSpec& spec = stage_.spec_;
-  for (std::size_t i = 0; i < in_values_.size(); ++i) {
-    in_values_[i] = state[spec.in_states[i]] / spec.column_scale[at(spec.in_columns[i])];
-  }
-  solver_.set_column_bounds(spec.in_columns, in_values_.data(), in_values_.data());
-  if (start != nullptr) add_cuts(start->cuts);
+  known_.begin(state);
+  for (std::size_t i = 0; i < held_values_.size(); ++i)
+    held_values_[i] = state[stage_.held_[i].state] / stage_.held_[i].scale;
+  set_incoming();
+  add_anew(start == nullptr ? std::span<const std::int32_t>() : start->cuts);
   solver_->clear();
   if (start != nullptr) solver_->start_from(start->basis);
 }
 
 /// Load the programme again, with its incoming state and cuts, after a fallback has left traces in it.
 void Instance::restore() {
-  const std::vector<std::int32_t> working = std::move(working_);
-  working_.clear();
-  std::fill(carries_.begin(), carries_.end(), 0);
-  std::fill(carries_mixture_.begin(), carries_mixture_.end(), 0);
   solver_.load();
-  solver_.set_column_bounds(stage_.spec_.in_columns, in_values_.data(), in_values_.data());
-  add_cuts(working);
+  set_incoming();
+  add_anew(std::vector(working_));
+}
+
+void Instance::set_incoming() {
+  solver_.set_column_bounds(stage_.held_columns_, held_values_.data(), held_values_.data());
+  set_row_bounds(stage_.reduction_.given_rows());
+}
+
+void Instance::add_anew(std::span<const std::int32_t> cuts) {
+  working_.clear();
+  carries_.assign(stage_.cuts.count(), 0);
+  carries_mixture_.assign(stage_.mixtures.size(), 0);
+  add_cuts(cuts);
 }
 
 void Instance::apply(const double* noise) {
-  const StageSpec& spec = stage_.spec_;
-  for (std::size_t w = 0; w < spec.places.size(); ++w) {
-    const auto [target, row, column] = spec.places[w];
-    const double r = row >= 0 ? spec.row_scale[at(row)] : 1.0;
-    const double c = column >= 0 ? spec.column_scale[at(column)] : 1.0;
-    switch (target) {
+  for (const Stage::Change& change : stage_.changes_) {
+    const double value = scaled(noise[change.place], change.factor);
+    switch (change.target) {
       case Target::rhs:
-        row_lower_[at(row)] = row_upper_[at(row)] = noise[w] * r;
+        row_lower_[at(change.row)] = row_upper_[at(change.row)] = value;
         break;
       case Target::row_lower:
-        row_lower_[at(row)] = scaled(noise[w], r);
+        row_lower_[at(change.row)] = value;
         break;
       case Target::row_upper:
-        row_upper_[at(row)] = scaled(noise[w], r);
+        row_upper_[at(change.row)] = value;
         break;
       case Target::fix:
-        lower_[at(column)] = upper_[at(column)] = noise[w] / c;
+        lower_[at(change.column)] = upper_[at(change.column)] = value;
         break;
       case Target::column_lower:
-        lower_[at(column)] = scaled(noise[w], 1.0 / c);
+        lower_[at(change.column)] = value;
         break;
       case Target::column_upper:
-        upper_[at(column)] = scaled(noise[w], 1.0 / c);
+        upper_[at(change.column)] = value;
         break;
       case Target::cost:
-        cost_[at(column)] = noise[w] * c * spec.cost_scale;
+        if (change.column < 0) known_.set_cost(at(-1 - change.column), value);
+        if (change.column >= 0) cost_[at(change.column)] = value;
         break;
       case Target::coefficient:
-        solver_.set_coefficient(row, column, noise[w] * r * c);
+        solver_.set_coefficient(change.row, change.column, value);
         break;
     }
   }
@@ -185,14 +262,40 @@ void Instance::apply(const double* noise) {
     into.clear();
     for (const int i : which) into.push_back(from[at(i)]);
   };
-  gather(stage_.noisy_rows_, row_lower_, buffer_lower_);
-  gather(stage_.noisy_rows_, row_upper_, buffer_upper_);
-  solver_.set_row_bounds(stage_.noisy_rows_, buffer_lower_.data(), buffer_upper_.data());
+  set_row_bounds(stage_.noisy_rows_);
+  if (stage_.known_states_.depend_on_draw()) set_cut_bounds();
   gather(stage_.noisy_columns_, lower_, buffer_lower_);
   gather(stage_.noisy_columns_, upper_, buffer_upper_);
   solver_.set_column_bounds(stage_.noisy_columns_, buffer_lower_.data(), buffer_upper_.data());
   gather(stage_.noisy_costs_, cost_, buffer_lower_);
   solver_.set_costs(stage_.noisy_costs_, buffer_lower_.data());
+}
+
+/// Set the bounds of some rows, less what known columns contribute to them.
+void Instance::set_row_bounds(const std::vector<int>& rows) {
+  buffer_lower_.clear();
+  buffer_upper_.clear();
+  for (const int row : rows) {
+    const double shift = known_.shift(row);
+    buffer_lower_.push_back(row_lower_[at(row)] - shift);
+    buffer_upper_.push_back(row_upper_[at(row)] - shift);
+  }
+  solver_.set_row_bounds(rows, buffer_lower_.data(), buffer_upper_.data());
+}
+
+/// Set the bounds of the cuts in the programme, which known states shift.
+void Instance::set_cut_bounds() {
+  buffer_lower_.clear();
+  for (const std::int32_t cut : working_) buffer_lower_.push_back(cut_bound(cut));
+  buffer_upper_.assign(working_.size(), infinity);
+  std::vector<int> rows(working_.size());
+  std::iota(rows.begin(), rows.end(), stage_.program_.rows);
+  solver_.set_row_bounds(rows, buffer_lower_.data(), buffer_upper_.data());
+}
+
+double Instance::cut_bound(std::int32_t cut) const {
+  if (cut < 0) return 0.0;  // a mixture
+  return (stage_.cuts.numbers(StateKind::decided, cut)[0] + known_.height(cut)) * stage_.spec_.cost_scale;
 }
 
 void Instance::add_cuts(std::span<const std::int32_t> cuts) {
@@ -208,21 +311,19 @@ void Instance::add_cuts(std::span<const std::int32_t> cuts) {
       columns.push_back(column);
       numbers.push_back(value);
     };
+    lower.push_back(cut_bound(cut));
     if (cut < 0) {
       const std::vector<double>& weights = stage_.mixtures[at(-1 - cut)];
-      lower.push_back(0.0);
       entry(first_value, 1.0);
       for (std::size_t f = 0; f < weights.size(); ++f)
         entry(first_value + 1 + static_cast<int>(f), -weights[f]);
       carries_mixture_[at(-1 - cut)] = 1;
     } else {
-      const auto [given, family] = stage_.cuts[at(cut)];
-      lower.push_back(given[0] * spec.cost_scale);
-      for (std::size_t i = 0; i < spec.out_columns.size(); ++i) {
-        const int column = spec.out_columns[i];
-        entry(column, -given[1 + spec.out_states[i]] * spec.column_scale[at(column)] * spec.cost_scale);
-      }
-      entry(first_value + family, 1.0);
+      const double* const given = stage_.cuts.numbers(StateKind::decided, cut);  // it begins at number 0
+      for (const Stage::State& state : stage_.decided_)
+        entry(state.column,
+              -given[stage_.cuts.layout().slopes[at(state.state)]] * state.scale * spec.cost_scale);
+      entry(first_value + stage_.cuts.family(cut), 1.0);
       carries_[at(cut)] = 1;
     }
     working_.push_back(cut);
@@ -235,10 +336,8 @@ bool Instance::add_violated_cuts() {
   const StageSpec& spec = stage_.spec_;
   const std::span<const double> solution = solver_->values();
   const std::size_t first_value = at(stage_.program_.columns - spec.families);
-  for (std::size_t i = 0; i < spec.out_columns.size(); ++i) {
-    outgoing_[at(spec.out_states[i])] =
-        solution[at(spec.out_columns[i])] * spec.column_scale[at(spec.out_columns[i])];
-  }
+  for (const Stage::State& state : stage_.decided_)
+    x_[stage_.cuts.layout().slopes[at(state.state)]] = solution[at(state.column)] * state.scale;
   for (std::size_t f = 0; f < values_.size(); ++f) values_[f] = solution[first_value + f] / spec.cost_scale;
 
   struct Candidate {
@@ -253,11 +352,11 @@ bool Instance::add_violated_cuts() {
   };
   const std::vector<std::int32_t>& active = stage_.cuts.active();
   violations_.resize(active.size());
-  stage_.cuts.violations(outgoing_.data(), values_.data(), violations_.data());
+  stage_.cuts.violations(x_.data(), known_.active_heights(), values_.data(), violations_.data());
   for (std::size_t i = 0; i < active.size(); ++i) {
     if (violations_[i] <= 0) continue;  // most are satisfied, and need no look at what the programme carries
     const std::int32_t cut = active[i];
-    if (carries_[at(cut)] == 0) consider(violations_[i], values_[at(stage_.cuts[at(cut)].family)], cut);
+    if (carries_[at(cut)] == 0) consider(violations_[i], values_[at(stage_.cuts.family(cut))], cut);
   }
   for (std::size_t m = 0; m < stage_.mixtures.size(); ++m) {
     if (carries_mixture_[m] != 0) continue;
@@ -280,6 +379,8 @@ bool Instance::add_violated_cuts() {
 
 Status Instance::solve(const double* noise, std::int32_t iteration, Purpose purpose) {
   const bool second_opinion = purpose == Purpose::second_opinion;
+  prices_ = {};
+  if (!known_.draw(noise)) return Status::infeasible;
   if (solver_->must_reload()) restore();
   apply(noise);
   ++statistics.solves;
@@ -306,39 +407,49 @@ Status Instance::solve(const double* noise, std::int32_t iteration, Purpose purp
       fallback = true;  // a cut that rests on this could be too high, which no later cut would correct
     }
   }
-  if (iteration >= 0) mark_tight(iteration);
+  if (iteration >= 0) mark_tight(iteration, purpose);
   return Status::optimal;
 }
 
-/// Record the iteration for the cuts that decided the last solve; cut selection keeps these.
-void Instance::mark_tight(std::int32_t iteration) const {
+/// Record the iteration for the cuts that decided the last solve, and count it; cut selection keeps these. Of
+/// solves forward only the iteration: each rank solves those that are equal once, so their number depends on
+/// the ranks.
+void Instance::mark_tight(std::int32_t iteration, Purpose purpose) const {
   const std::span<const double> duals = solver_->row_duals();
   for (std::size_t i = 0; i < working_.size(); ++i) {
-    if (working_[i] < 0 || duals[at(stage_.program_.rows) + i] == 0.0) continue;
+    const double dual = working_[i] < 0 ? 0.0 : duals[at(stage_.program_.rows) + i];
+    if (std::fabs(dual) <= stage_.activity_tolerance) continue;
     // Threads may mark the same cut, all with the same iteration.
     std::atomic_ref(stage_.last_tight[at(working_[i])]).store(iteration, std::memory_order_relaxed);
+    if (purpose == Purpose::cut)
+      std::atomic_ref(stage_.uses[at(working_[i])]).fetch_add(1, std::memory_order_relaxed);
   }
 }
 
 double Instance::objective() const {
-  return solver_->objective() / stage_.spec_.cost_scale + stage_.spec_.offset;
+  return (solver_->objective() + known_.cost()) / stage_.spec_.cost_scale + stage_.spec_.offset;
 }
 
 double Instance::stage_cost() const {
   const std::span<const double> solution = solver_->values();
   const std::size_t columns = at(stage_.program_.columns - stage_.spec_.families);
-  double cost = 0;
+  double cost = known_.cost();
   for (std::size_t j = 0; j < columns; ++j) cost += cost_[j] * solution[j];
   return cost / stage_.spec_.cost_scale + stage_.spec_.offset;
 }
 
-void Instance::slopes(double* out) const {
+std::span<const double> Instance::prices() {
+  if (prices_.empty()) prices_ = known_.prices(solver_->row_duals(), working_, stage_.spec_.cost_scale);
+  return prices_;
+}
+
+void Instance::slopes(double* out) {
   const StageSpec& spec = stage_.spec_;
   std::fill(out, out + spec.states, 0.0);
-  const std::span<const double> reduced = solver_->reduced_costs();
   for (std::size_t i = 0; i < spec.in_columns.size(); ++i) {
-    const std::size_t column = at(spec.in_columns[i]);
-    out[spec.in_states[i]] = reduced[column] / (spec.cost_scale * spec.column_scale[column]);
+    const int column = spec.in_columns[i], place = stage_.reduction_.column(column);
+    const double reduced = place < 0 ? prices()[at(-1 - place)] : solver_->reduced_costs()[at(place)];
+    out[spec.in_states[i]] = reduced / (spec.cost_scale * spec.column_scale[at(column)]);
   }
 }
 
@@ -347,20 +458,25 @@ void Instance::outgoing(double* out) const {
   std::fill(out, out + spec.states, 0.0);
   const std::span<const double> solution = solver_->values();
   for (std::size_t i = 0; i < spec.out_columns.size(); ++i) {
-    const std::size_t column = at(spec.out_columns[i]);
+    const int column = spec.out_columns[i], place = stage_.reduction_.column(column);
     // Solvers keep bounds only up to a tolerance, and beyond them the next stage may be infeasible. Adding
     // 0.0 turns -0 into 0, so that equal states have equal bits.
-    const double value = std::clamp(solution[column], lower_[column], upper_[column]);
-    out[spec.out_states[i]] = value * spec.column_scale[column] + 0.0;
+    const double value = place < 0 ? known_.bounded_value(at(-1 - place))
+                                   : std::clamp(solution[at(place)], lower_[at(place)], upper_[at(place)]);
+    out[spec.out_states[i]] = value * spec.column_scale[at(column)] + 0.0;
   }
 }
 
 double Instance::column_value(int column) const {
-  return solver_->values()[at(column)] * stage_.spec_.column_scale[at(column)] + 0.0;
+  const int place = stage_.reduction_.column(column);
+  const double value = place < 0 ? known_.value(at(-1 - place)) : solver_->values()[at(place)];
+  return value * stage_.spec_.column_scale[at(column)] + 0.0;
 }
 
-double Instance::row_dual(int row) const {
-  return solver_->row_duals()[at(row)] * stage_.spec_.row_scale[at(row)] / stage_.spec_.cost_scale + 0.0;
+double Instance::row_dual(int row) {
+  const int place = stage_.reduction_.row(row);
+  const double dual = place < 0 ? prices()[at(-1 - place)] : solver_->row_duals()[at(place)];
+  return dual * stage_.spec_.row_scale[at(row)] / stage_.spec_.cost_scale + 0.0;
 }
 
 WarmStart Instance::start() const {

@@ -14,29 +14,13 @@
 #include <vector>
 
 #include "core/lp/cuts.hpp"
+#include "core/lp/known_part.hpp"
 #include "core/lp/proof.hpp"
+#include "core/lp/reduction.hpp"
 #include "core/lp/solver.hpp"
 #include "core/lp/warm_start.hpp"
 
 namespace cobre::lp {
-
-/// The numbers that a realisation can change. The same order as `cobre.lp._noise.TARGETS`.
-enum class Target : std::uint8_t {
-  rhs,
-  row_lower,
-  row_upper,
-  fix,
-  column_lower,
-  column_upper,
-  cost,
-  coefficient
-};
-
-struct Place {
-  Target target;
-  int row;
-  int column;
-};
 
 /// The stage around a programme: states, random numbers, scales, and the value of what follows. All numbers
 /// from outside are in the user's units; scales are powers of two, so that scaling changes no bit.
@@ -45,14 +29,18 @@ struct StageSpec {
   std::vector<int> in_states, in_columns;  // columns ascend
   std::vector<int> out_states, out_columns;
   std::vector<Place> places;                    // of each number of a realisation
+  Realisations openings;                        // those that `trial` solves for
   std::vector<double> column_scale, row_scale;  // x = scale * x'; row' = scale * row
   double cost_scale = 1;                        // cost' = scale * cost
   double discount = 1, offset = 0;
   double value_bound = 0;
   /// Values of what follows: one, or several whose mixtures bound the first from below (multi cut).
   int families = 1;
-  /// Whether small programmes may have a solver of their own; else HiGHS solves all.
-  bool dense = true;
+  /// Whether programmes whose costs and coefficients do not change have our dual simplex; else HiGHS solves
+  /// all.
+  bool dual_simplex = true;
+  /// Whether what is known before the solve leaves the programme; else only a solver sees that it is known.
+  bool reduce = true;
   /// Overrides the choice of a solver, where given: for tests.
   std::function<std::unique_ptr<Solver>(const Program&)> make_solver;
 };
@@ -94,10 +82,10 @@ class Instance {
   [[nodiscard]] double objective() const;
   [[nodiscard]] double stage_cost() const;
   /// The slope of the objective in each incoming state; 0 for states that do not enter this stage.
-  void slopes(double* out) const;
+  void slopes(double* out);
   void outgoing(double* out) const;
   [[nodiscard]] double column_value(int column) const;
-  [[nodiscard]] double row_dual(int row) const;
+  [[nodiscard]] double row_dual(int row);
   [[nodiscard]] WarmStart start() const;
   [[nodiscard]] std::string message() const { return solver_->message(); }
 
@@ -105,26 +93,38 @@ class Instance {
 
  private:
   void apply(const double* noise);
+  void set_incoming();
+  void set_row_bounds(const std::vector<int>& rows);
+  void set_cut_bounds();
   void restore();
+  void add_anew(std::span<const std::int32_t> cuts);
+  [[nodiscard]] double cut_bound(std::int32_t cut) const;
+  [[nodiscard]] std::span<const double> prices();
   void add_cuts(std::span<const std::int32_t> cuts);
   [[nodiscard]] bool add_violated_cuts();
-  void mark_tight(std::int32_t iteration) const;
+  void mark_tight(std::int32_t iteration, Purpose purpose) const;
 
   Stage& stage_;
   ProvedSolver solver_;
-  std::vector<double> in_values_;             // scaled
-  std::vector<double> lower_, upper_, cost_;  // of all columns, as they are now
-  std::vector<double> row_lower_, row_upper_;
+  KnownPart known_;
+  std::vector<double> held_values_;            // of incoming states that are columns
+  std::vector<double> lower_, upper_, cost_;   // of the solver's columns, as they are now
+  std::vector<double> row_lower_, row_upper_;  // without the shifts by known columns
   std::vector<double> buffer_lower_, buffer_upper_;
   std::vector<std::int32_t> working_;            // cuts in the programme, in the order of their rows
   std::vector<char> carries_, carries_mixture_;  // whether it is there, by cut
-  std::vector<double> outgoing_, values_, violations_;
+  std::vector<double> x_;                        // the outgoing state, laid out like a cut
+  std::vector<double> values_, violations_;
+  std::span<const double> prices_;  // of known columns; empty until asked for
 };
 
 class Stage {
+  StageSpec spec_;
+  Reduction reduction_;  // what follows is made of it
+
  public:
-  /// Takes a scaled programme, and appends the columns of the values that follow.
-  Stage(Program program, StageSpec spec, int threads);
+  /// Takes a scaled programme. To what is left of it, it appends the columns of the values that follow.
+  Stage(const Program& program, StageSpec spec, int threads);
   Stage(const Stage&) = delete;  // instances refer to it
   Stage& operator=(const Stage&) = delete;
 
@@ -159,6 +159,7 @@ class Stage {
   };
   void trial(int thread, int task, const TrialBatch& trial);
 
+  /// The size of the programme that is left for the solver, without cuts.
   [[nodiscard]] int columns() const noexcept { return program_.columns; }
   [[nodiscard]] int rows() const noexcept { return program_.rows; }
   [[nodiscard]] Statistics take_statistics();
@@ -176,13 +177,36 @@ class Stage {
   std::vector<WarmStart> warm_starts;
   /// The last iteration in which each cut was tight; 0 for never.
   std::vector<std::int32_t> last_tight;
+  /// In how many solves of trial states each cut was tight, since somebody last took the counts.
+  std::vector<std::int32_t> uses;
+  /// A cut is tight where its dual is above this: its share of the value that follows, from 0 to 1.
+  double activity_tolerance = 0;
 
  private:
   friend class Instance;
   Instance& instance(int thread);
 
-  Program program_;
-  StageSpec spec_;
+  /// A number that a realisation changes, in the programme that is left.
+  struct Change {
+    std::size_t place;
+    Target target;
+    int row, column;  // below 0: of a known column, see `Reduction`
+    double factor;
+  };
+  /// An outgoing state that the solver decides, or an incoming one that it has as a column.
+  struct State {
+    int state, column;
+    double scale;  // of the column
+  };
+  void note_changes();
+  void append_values();
+
+  Program program_;  // what is left, and the values that follow
+  std::vector<double> known_costs_;
+  KnownStates known_states_;
+  std::vector<Change> changes_;
+  std::vector<State> held_, decided_;
+  std::vector<int> held_columns_;
   // What realisations change, ascending.
   std::vector<int> noisy_rows_, noisy_columns_, noisy_costs_;
   bool changes_matrix_ = false;

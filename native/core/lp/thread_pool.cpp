@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/float_environment.hpp"
 #include "core/thread.hpp"
 
 namespace cobre::lp {
@@ -49,6 +50,7 @@ bool ThreadPool::run(int tasks, const std::function<void(int, int)>& work,
 }
 
 void ThreadPool::serve(int thread) {
+  const DefaultFloatEnvironment same_everywhere;  // not that of the thread that made the pool
   long seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {

@@ -7,8 +7,8 @@
 
 #include <unistd.h>
 
-#include "core/comm/float_environment.hpp"
 #include "core/comm/parts.hpp"
+#include "core/float_environment.hpp"
 
 namespace cobre::mpi {
 namespace {
@@ -187,7 +187,7 @@ void Group::allreduce(const Call& call, comm::Element element, std::size_t items
         std::memcpy(scratch_.data(), from, bytes);
         from = scratch_.data();
       }
-      const comm::DefaultFloatEnvironment as_everywhere;
+      const DefaultFloatEnvironment as_everywhere;
       check(library_.Allreduce(from, recv + at, static_cast<int>(part),
                                handles_.types[static_cast<std::size_t>(element)],
                                handles_.ops[static_cast<std::size_t>(op)], handles_.comm));

@@ -11,13 +11,15 @@ namespace cobre::shm {
 namespace {
 
 // Up to this many bytes, everybody reducing everything after one meeting beats sharing the work out,
-// which needs two.
+// which needs two. Between two ranks it always does: sharing saves them no bytes.
 constexpr std::size_t kReduceAloneBytes = 8 * 1024;
 // From here on a result is more than the caches keep, so it is written past them.
 constexpr std::size_t kPastCacheBytes = 16 * 1024 * 1024;
-// From here on one copy by the kernel beats two of our own. Far beyond the caches two copies that
-// bypass them come close, but only between cores that are near each other.
-constexpr std::size_t kReadPeersBytes = 32 * 1024;
+// From here on one copy by the kernel beats two of our own, which are faster as long as the caches hold what
+// they touch. Bytes of the longest part of a gather, of a rank's share of a reduction, and of a broadcast.
+constexpr std::size_t kGatherByReadingBytes = 4 * 1024 * 1024;
+constexpr std::size_t kReduceByReadingBytes = 1024 * 1024;
+constexpr std::size_t kBroadcastByReadingBytes = 32 * 1024;
 
 // How much of a peer's operand is reduced at a time, while it is in the cache.
 constexpr std::size_t kScratchBytes = 128 * 1024;
@@ -45,7 +47,8 @@ void Group::allgatherv(const Call& call, const std::byte* send, std::byte* recv,
     total += part.bytes;
   }
   if (longest > kInlineBytes) {
-    if (reads_peers_memory_ && longest >= kReadPeersBytes) return gather_by_reading(call, send, recv, parts);
+    if (reads_peers_memory_ && longest >= kGatherByReadingBytes)
+      return gather_by_reading(call, send, recv, parts);
     return gather_by_chunks(call, send, recv, parts, longest, total);
   }
   begin_step();
@@ -131,20 +134,28 @@ void Group::gather_by_chunks(const Call& call, const std::byte* send, std::byte*
 void Group::allreduce(const Call& call, comm::Element element, std::size_t itemsize, const std::byte* send,
                       std::byte* recv, std::size_t count) {
   const std::size_t bytes = count * itemsize;
-  if (reads_peers_memory_ && bytes / layout_.size >= kReadPeersBytes)
+  if (reads_peers_memory_ && bytes / layout_.size >= kReduceByReadingBytes)
     return reduce_by_reading(call, element, itemsize, send, recv, count);
-  if (bytes > std::min(kReduceAloneBytes, layout_.slot_bytes)) {
+  if (layout_.size > 2 && bytes > std::min(kReduceAloneBytes, layout_.slot_bytes))
     return reduce_by_shares(call, element, itemsize, send, recv, count);
-  }
-  const auto step = begin_step();
   const bool fits_post = bytes <= kInlineBytes;
-  std::memcpy(fits_post ? post_of(rank_).payload : slot(rank_, step), send, bytes);
-  meet_and_compare(call);
-  for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
-    addresses_[rank] = fits_post ? post_of(rank).payload : slot(rank, step);
+  const std::size_t chunk = fits_post ? count : layout_.slot_bytes / itemsize;
+  for (std::size_t from = 0; from < count; from += chunk) {
+    const auto step = begin_step();
+    const auto length = std::min(chunk, count - from);
+    const auto place = [&](std::uint32_t rank) {
+      return fits_post ? post_of(rank).payload : slot(rank, step);
+    };
+    std::memcpy(place(rank_), send + from * itemsize, length * itemsize);
+    from == 0 ? meet_and_compare(call) : meet(call);
+    // The own operand from `send`: two slots lie at equal offsets of their pages, and to read both takes
+    // twice as long.
+    for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
+      addresses_[rank] = rank == rank_ ? send + from * itemsize : place(rank);
+    }
+    comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), layout_.size,
+                 recv + from * itemsize, length);
   }
-  comm::reduce(static_cast<comm::ReduceOp>(call.reduce_op), element, addresses_.data(), layout_.size, recv,
-               count);
 }
 
 // Each rank reads its share of everybody's operand, reduces it, and then reads the others' results. In
@@ -229,7 +240,7 @@ void Group::broadcast(const Call& call, std::byte* buf, std::size_t bytes) {
     if (!is_root && bytes > 0) std::memcpy(buf, post_of(call.root).payload, bytes);
     return;
   }
-  if (reads_peers_memory_ && bytes >= kReadPeersBytes) {
+  if (reads_peers_memory_ && bytes >= kBroadcastByReadingBytes) {
     begin_step();
     show({buf, buf});
     meet_and_compare(call);

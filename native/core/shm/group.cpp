@@ -23,6 +23,7 @@ void Group::initialise(void* memory, const Layout& layout, std::uint64_t token) 
   control->size = layout.size;
   control->slot_bytes = layout.slot_bytes;
   control->token = token;
+  control->creator = getpid();
 }
 
 bool Group::is_segment(const void* memory, const Layout& layout, std::uint64_t token) noexcept {
@@ -64,18 +65,28 @@ std::byte* Group::reduced(std::uint32_t rank, std::uint64_t step) const noexcept
 Post& Group::post_of(std::uint32_t rank) const noexcept { return block(rank).posts[step_ & 1]; }
 
 std::int32_t Group::pid_of(std::uint32_t rank) const noexcept {
-  return block(rank).pid.load(std::memory_order_relaxed);
+  const auto pid = block(rank).pid.load(std::memory_order_relaxed);
+  return pid == 0 && rank == 0 ? control_.creator : pid;
+}
+
+// A single word says that the rank is taken and by whom: there is no moment in between to die in unnoticed.
+void Group::take_rank() {
+  std::int32_t nobody = 0;
+  if (!block(rank_).pid.compare_exchange_strong(nobody, getpid())) {
+    throw GroupFailure{"rank " + std::to_string(rank_) + " is taken already, by pid " +
+                       std::to_string(nobody) + "; give every process a rank of its own"};
+  }
+  joined_ = true;
+}
+
+void Group::adopt(const Group& parent) {
+  take_rank();
+  for (std::uint32_t peer = 0; peer < layout_.size; ++peer) watches_[peer].watch(parent.watches_[peer]);
+  reads_peers_memory_ = parent.reads_peers_memory_;
 }
 
 void Group::join() {
-  auto& mine = block(rank_);
-  auto expected = Presence::absent;
-  if (!mine.presence.compare_exchange_strong(expected, Presence::joined)) {
-    throw GroupFailure{"rank " + std::to_string(rank_) + " is taken already, by pid " +
-                       std::to_string(pid_of(rank_)) + "; give every process a rank of its own"};
-  }
-  joined_ = true;
-  mine.pid.store(getpid(), std::memory_order_relaxed);  // published by the post that follows
+  take_rank();
   const Call call{.operation = Operation::join};
   begin_step();
   meet_and_compare(call);
@@ -110,7 +121,7 @@ void Group::probe_peers_memory(const Call& call) {
 void Group::leave() noexcept {
   if (!joined_) return;
   joined_ = false;
-  block(rank_).presence.store(Presence::left, std::memory_order_release);
+  block(rank_).left.store(1, std::memory_order_release);
   for (auto& post : block(rank_).posts) wake(post.step);
 }
 
@@ -174,14 +185,16 @@ void Group::look_for_trouble(std::uint32_t peer, const Call& call) {
     auto& watch = watches_[rank];
     const auto pid = pid_of(rank);
     if (!watch.watching() && pid != 0) watch.watch(pid);
-    const bool left = block(rank).presence.load(std::memory_order_acquire) == Presence::left;
+    const bool left = block(rank).left.load(std::memory_order_acquire) != 0;
     if (!left && !watch.died()) continue;
-    // Whoever posted this step before going has done its duty in it.
-    if (post_of(rank).step.load(std::memory_order_acquire) == step_) continue;
+    // Whoever completes a step goes when all have posted it, and then nobody waits any more. If this rank
+    // still does, the other went in the middle of it, whether it had posted or not.
+    if (post_of(peer).step.load(std::memory_order_acquire) == step_) return;
     fail(left ? Trouble::left : Trouble::died, rank);
   }
   if (Clock::now() >= *deadline_) {
-    if (call.operation == Operation::join) throw_missing();
+    const auto missing = call.operation == Operation::join ? absent() : std::vector<std::uint32_t>();
+    if (!missing.empty()) fail(Trouble::absent, missing.front());
     fail(Trouble::silent, peer);
   }
   if (options_.hooks.interrupted && options_.hooks.interrupted()) {
@@ -208,13 +221,12 @@ void Group::raise_recorded() {
   throw GroupFailure{words(static_cast<Trouble>(failure >> 32), static_cast<std::uint32_t>(failure))};
 }
 
-void Group::throw_missing() {
-  std::vector<std::uint32_t> missing;
+std::vector<std::uint32_t> Group::absent() const {
+  std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < layout_.size; ++rank) {
-    if (block(rank).presence.load() == Presence::absent) missing.push_back(rank);
+    if (block(rank).pid.load(std::memory_order_relaxed) == 0) ranks.push_back(rank);
   }
-  record(Trouble::refused, rank_);
-  throw GroupFailure{"ranks that did not come in time: " + comm::listed(missing)};
+  return ranks;
 }
 
 std::string Group::words(Trouble trouble, std::uint32_t rank) const {
@@ -225,6 +237,11 @@ std::string Group::words(Trouble trouble, std::uint32_t rank) const {
     case Trouble::silent:
       return who + " did not come within " + comm::seconds_in_words(options_.timeout.count()) +
              " s; it is stopped, stuck, or needs a longer timeout";
+    case Trouble::absent: {  // some may have come since
+      const auto missing = absent();
+      return "ranks that did not come in time: " +
+             (missing.empty() ? std::to_string(rank) : comm::listed(missing));
+    }
     case Trouble::left:
       return who +
              " closed or dropped its communicator while others needed it; if it failed, read its traceback "

@@ -49,6 +49,9 @@ class Group {
 
   /// Wait for all ranks to come. Throws a GroupFailure that names those who did not.
   void join();
+  /// Be a rank of a group of the same ranks as `parent`, instead of `join`. They all do this and then meet in
+  /// `parent`, whose watches hold for this group too: a rank that dies on the way is named there.
+  void adopt(const Group& parent);
   /// Say goodbye: peers that still wait for this rank fail at once instead of waiting.
   void leave() noexcept;
 
@@ -59,6 +62,7 @@ class Group {
                  std::byte* recv, std::size_t count);
   void broadcast(const Call& call, std::byte* buf, std::size_t bytes);
 
+  /// Zero if the rank has not come.
   std::int32_t pid_of(std::uint32_t rank) const noexcept;
   bool reads_peers_memory() const noexcept { return reads_peers_memory_; }
 
@@ -68,6 +72,7 @@ class Group {
   std::byte* slot(std::uint32_t rank, std::uint64_t step) const noexcept;     // what the rank brings
   std::byte* reduced(std::uint32_t rank, std::uint64_t step) const noexcept;  // its share of a result
 
+  void take_rank();
   std::uint64_t begin_step() noexcept { return ++step_; }
   void meet(const Call& call);
   void meet_and_compare(const Call& call);
@@ -99,7 +104,7 @@ class Group {
   [[noreturn]] void fail(Trouble trouble, std::uint32_t rank);
   [[noreturn]] void fail_transfer(std::uint32_t rank);
   [[noreturn]] void raise_recorded();
-  [[noreturn]] void throw_missing();
+  std::vector<std::uint32_t> absent() const;
   std::string words(Trouble trouble, std::uint32_t rank) const;
 
   std::byte* const memory_;

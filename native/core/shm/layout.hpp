@@ -13,7 +13,7 @@
 namespace cobre::shm {
 
 constexpr std::uint64_t kMagic = 0x6d68732d6572626f;  // reads "obre-shm" in a dump
-constexpr std::uint32_t kLayoutVersion = 1;
+constexpr std::uint32_t kLayoutVersion = 2;
 constexpr std::size_t kLine = 64;
 // Processors fetch lines in pairs, so what two ranks write lies two lines apart.
 constexpr std::size_t kPair = 2 * kLine;
@@ -34,25 +34,24 @@ struct alignas(kPair) Post {
 };
 static_assert(sizeof(Post) == kPair && offsetof(Post, payload) + kInlineBytes == kLine);
 
-enum class Presence : std::uint32_t { absent, joined, left };
-
 /// One rank's own lines. Steps alternate between two posts: while a slow peer still reads the last
 /// one, the next is written beside it. A third cannot begin before all have left the first.
 struct RankBlock {
   Post posts[2];
   alignas(kPair) std::atomic<std::uint32_t> sleepers;  // peers asleep on this rank's posts
-  std::atomic<Presence> presence;
-  std::atomic<std::int32_t> pid;
+  std::atomic<std::int32_t> pid;                       // zero until the rank has come
+  std::atomic<std::uint32_t> left;                     // whether it has gone again
 };
 
-enum class Trouble : std::uint32_t { none, died, silent, left, interrupted, disagreement, refused };
+enum class Trouble : std::uint32_t { none, died, silent, absent, left, interrupted, disagreement, refused };
 
 struct ControlBlock {
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t size;
   std::uint64_t slot_bytes;
-  std::uint64_t token;  // tells this group's segment from any other
+  std::uint64_t token;   // tells this group's segment from any other
+  std::int32_t creator;  // pid of rank 0, which others watch before it has joined
   /// The first failure of the group: trouble in the high half, the rank in the low half. Zero: none.
   alignas(kPair) std::atomic<std::uint64_t> failure;
 };

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -17,6 +18,11 @@ ProcessWatch::~ProcessWatch() {
 void ProcessWatch::watch(std::int32_t pid) noexcept {
   pid_ = pid;
   fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // closed on exec by itself
+}
+
+void ProcessWatch::watch(const ProcessWatch& other) noexcept {
+  pid_ = other.pid_;
+  fd_ = other.fd_ < 0 ? -1 : fcntl(other.fd_, F_DUPFD_CLOEXEC, 0);
 }
 
 bool ProcessWatch::died() const noexcept {

@@ -16,6 +16,8 @@ class ProcessWatch {
 
   /// Begin to watch. If the process is gone already, `died` says so from the start.
   void watch(std::int32_t pid) noexcept;
+  /// Watch the process that `other` watches.
+  void watch(const ProcessWatch& other) noexcept;
   bool watching() const noexcept { return pid_ != 0; }
   bool died() const noexcept;
 

@@ -11,15 +11,10 @@ using namespace std::chrono_literals;
 
 // How long to give way to others without sleeping. Being woken takes about a tenth of it.
 constexpr auto kYieldFor = 500us;
-// How long rank 0 may take to ask around and decide, beside the grace that a timeout leaves.
-constexpr auto kForVerdict = 500ms;
+// How long rank 0 may take to ask around and decide, once the timeout is over.
+constexpr auto kForVerdict = 750ms;
 // How long a sleep lasts at most: Ctrl-C is looked for in between.
 constexpr auto kSlice = 50ms;
-
-/// Silence is reported so much before the timeout is over, to leave time for asking around.
-std::chrono::duration<double> grace(std::chrono::duration<double> timeout) {
-  return std::min<std::chrono::duration<double>>(500ms, timeout / 4);
-}
 
 }  // namespace
 
@@ -131,8 +126,7 @@ void Group::wait() {
     sched_yield();
     return;
   }
-  const auto patience = options_.timeout - grace(options_.timeout);
-  const auto left = patience - (now - *idle_since_);
+  const auto left = options_.timeout - (now - *idle_since_);
   if (left <= 0s) appeal(status(Kind::silence));
   poll_connections(
       std::chrono::ceil<std::chrono::milliseconds>(std::min<std::chrono::duration<double>>(left, kSlice)));
@@ -186,7 +180,7 @@ Said Group::status(Kind kind, std::uint32_t peer) const {
 void Group::appeal(Said said) {
   if (options_.hooks.before_long_wait) options_.hooks.before_long_wait();
   control_->send(Tag::report, said);
-  const auto until = Clock::now() + grace(options_.timeout) + kForVerdict;
+  const auto until = Clock::now() + kForVerdict;
   while (control_->open() && Clock::now() < until) {
     pollfd one{control_->fd(), POLLIN, 0};
     poll(&one, 1, 50);

@@ -66,12 +66,16 @@ void never_block(int fd) noexcept {
 #endif
 }
 
+// One piece, such as a lone header, goes without the vector: that saves the kernel a few percent of a
+// barrier.
 Moved send_from(int fd, std::span<const iovec> pieces) noexcept {
+  if (pieces.size() == 1) return outcome(send(fd, pieces[0].iov_base, pieces[0].iov_len, kSendFlags), false);
   const auto header = message(pieces);
   return outcome(sendmsg(fd, &header, kSendFlags), false);
 }
 
 Moved receive_into(int fd, std::span<const iovec> pieces) noexcept {
+  if (pieces.size() == 1) return outcome(recv(fd, pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT), true);
   auto header = message(pieces);
   return outcome(recvmsg(fd, &header, MSG_DONTWAIT), true);
 }

@@ -1,0 +1,383 @@
+// The pivots of the dual simplex method: factors, prices, ratio tests, updates.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/lp/dual_simplex.hpp"
+
+namespace cobre::lp {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double primal_tolerance = 1e-9, dual_tolerance = 1e-9;  // as for HiGHS, see highs.cpp
+/// Reduced costs may pass zero by this much in exchange for a larger pivot: far below `dual_tolerance`, so
+/// that the basis stays dual feasible.
+constexpr double harris_tolerance = 1e-10;
+/// Smaller pivots would amplify rounding errors of the factors beyond the other tolerances.
+constexpr double pivot_tolerance = 1e-7;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+/// Factorise the basis in `status_`.
+bool DualSimplexSolver::factorise() {
+  std::vector<double> weights(variables(), 1.0);
+  for (std::size_t p = 0; p < weight_.size(); ++p) weights[head_[p]] = weight_[p];
+  head_.clear();
+  for (std::size_t j = 0; j < variables(); ++j) {
+    if (status_[j] == BasisStatus::basic) head_.push_back(j);
+  }
+  if (head_.size() != rows() || !factor_->build(matrix_, head_)) return false;
+  weight_.resize(rows());
+  position_.assign(variables(), nowhere);
+  for (std::size_t p = 0; p < rows(); ++p) {
+    weight_[p] = weights[head_[p]];
+    position_[head_[p]] = p;
+  }
+  for (SparseVector* vector : {&row_, &column_, &change_}) {
+    if (vector->array.size() != factor_->capacity()) vector->setup(static_cast<int>(factor_->capacity()));
+    vector->clear();
+  }
+  factorised_ = true;
+  return true;
+}
+
+/// Compute everything from the basis in `status_`; false unless it is dual feasible.
+bool DualSimplexSolver::prepare() {
+  changed_.clear();
+  if (!factorise()) return false;
+  x_.resize(variables());
+  d_.resize(variables());
+  way_.assign(variables(), Way::none);
+  infeasibility_.assign(rows(), 0.0);
+  alpha_.assign(variables(), 0.0);
+  reached_.resize(variables());
+  reached_count_ = 0;
+  compute_dual();
+  for (std::size_t j = 0; j < variables(); ++j) {
+    if (status_[j] != BasisStatus::basic && !place(j)) return false;
+  }
+  compute_primal();
+  return true;
+}
+
+/// Put a variable that is not basic at a bound that exists, the one that its reduced cost asks for; false if
+/// that one does not exist.
+bool DualSimplexSolver::place(std::size_t j) {
+  const bool low = std::isfinite(lower_[j]), high = std::isfinite(upper_[j]);
+  if (low && high) {
+    if (status_[j] == BasisStatus::zero) status_[j] = BasisStatus::lower;
+    if (d_[j] < -dual_tolerance) status_[j] = BasisStatus::upper;
+    if (d_[j] > dual_tolerance) status_[j] = BasisStatus::lower;
+  } else {
+    status_[j] = low ? BasisStatus::lower : high ? BasisStatus::upper : BasisStatus::zero;
+  }
+  x_[j] = status_[j] == BasisStatus::lower ? lower_[j] : status_[j] == BasisStatus::upper ? upper_[j] : 0.0;
+  way_[j] = lower_[j] == upper_[j]             ? Way::none
+            : status_[j] == BasisStatus::lower ? Way::up
+            : status_[j] == BasisStatus::upper ? Way::down
+                                               : Way::both;
+  return (d_[j] >= -dual_tolerance || way_[j] == Way::down || way_[j] == Way::none) &&
+         (d_[j] <= dual_tolerance || way_[j] == Way::up || way_[j] == Way::none);
+}
+
+/// Take over bounds that have changed since the last solve: one solution with all that follows from them.
+bool DualSimplexSolver::apply_changes() {
+  change_.clear();
+  for (const std::size_t j : changed_) {
+    if (position_[j] != nowhere) continue;
+    const double before = x_[j];
+    if (!place(j)) return false;
+    move_nonbasic(j, x_[j] - before);
+  }
+  move_basics();
+  for (const std::size_t j : changed_) {
+    if (position_[j] != nowhere) note_infeasibility(position_[j]);
+  }
+  changed_.clear();
+  return true;
+}
+
+/// The column of a variable, times a step, leaves the right-hand side of the basic ones.
+void DualSimplexSolver::move_nonbasic(std::size_t j, double step) {
+  if (step == 0) return;
+  if (j >= columns()) return add(change_, j - columns(), -step);
+  for (const auto& [row, value] : matrix_.column(j)) add(change_, row, -step * value);
+}
+
+/// Basic variables follow the nonbasic ones that have moved.
+void DualSimplexSolver::move_basics() {
+  if (change_.count == 0) return;
+  factor_->solve(change_);
+  for (int k = 0; k < change_.count; ++k) {
+    const std::size_t p = at(change_.index[at(k)]);
+    if (p >= rows()) continue;
+    x_[head_[p]] += change_.array[p];
+    note_infeasibility(p);
+  }
+  change_.clear();
+}
+
+void DualSimplexSolver::note_infeasibility(std::size_t position) {
+  const std::size_t j = head_[position];
+  const double outside = std::max(lower_[j] - x_[j], x_[j] - upper_[j]);
+  infeasibility_[position] = outside > primal_tolerance ? outside * outside : 0.0;
+}
+
+bool DualSimplexSolver::dual_feasible() const {
+  for (std::size_t j = 0; j < variables(); ++j) {
+    if (d_[j] < -dual_tolerance && (way_[j] == Way::up || way_[j] == Way::both)) return false;
+    if (d_[j] > dual_tolerance && (way_[j] == Way::down || way_[j] == Way::both)) return false;
+  }
+  return true;
+}
+
+void DualSimplexSolver::compute_primal() {
+  change_.clear();
+  for (std::size_t j = 0; j < variables(); ++j) {
+    if (position_[j] == nowhere) {
+      move_nonbasic(j, x_[j]);
+    } else {
+      x_[j] = 0.0;
+    }
+  }
+  std::fill(infeasibility_.begin(), infeasibility_.end(), 0.0);
+  for (std::size_t p = 0; p < rows(); ++p) note_infeasibility(p);
+  move_basics();
+}
+
+void DualSimplexSolver::compute_dual() {
+  change_.clear();
+  for (std::size_t p = 0; p < rows(); ++p) {
+    if (cost_[head_[p]] != 0) add(change_, p, cost_[head_[p]]);
+  }
+  if (change_.count > 0) factor_->solve_transposed(change_);
+  y_.resize(rows());
+  std::copy(cost_.begin(), cost_.end(), d_.begin());
+  for (std::size_t i = 0; i < rows(); ++i) {
+    // A basic row's dual is exactly 0, though rounding may have left more.
+    y_[i] = position_[columns() + i] == nowhere ? change_.array[i] : 0.0;
+    d_[columns() + i] = -y_[i];
+    if (y_[i] == 0) continue;
+    for (const auto& [j, value] : matrix_.row(i)) d_[j] -= y_[i] * value;
+  }
+  change_.clear();
+  for (const std::size_t j : head_) d_[j] = 0.0;
+  duals_exact_ = true;
+}
+
+/// Whether the rows are what they should be. Values have been large on the way, and have left rounding errors
+/// in others: if they count, basic variables take them up, and may then be infeasible.
+bool DualSimplexSolver::corrected() {
+  bool accurate = true;
+  change_.clear();
+  for (std::size_t i = 0; i < rows(); ++i) {
+    double sum = x_[columns() + i], size = std::max(1.0, std::fabs(sum));
+    for (const auto& [j, value] : matrix_.row(i)) {
+      const double term = value * x_[j];
+      sum += term;
+      size = std::max(size, std::fabs(term));
+    }
+    accurate &= std::fabs(sum) <= primal_tolerance * size;
+    if (sum != 0) add(change_, i, -sum);
+  }
+  if (accurate) {
+    change_.clear();
+  } else {
+    move_basics();
+  }
+  return !accurate;
+}
+
+/// Pivot until the basis is optimal; false if that fails.
+bool DualSimplexSolver::iterate() {
+  // Far more than solves from a warm-start basis take: beyond that it cycles, or HiGHS is faster.
+  const int most = 100 + 20 * static_cast<int>(rows());
+  bool fresh = factor_->exchanges() == 0;
+  int corrections = 0;
+  for (int step = 0; step < most; ++step) {
+    const std::size_t position = leaving();
+    if (position == nowhere) {
+      if (!duals_exact_) compute_dual();
+      const bool feasible = dual_feasible();
+      if (feasible && !corrected()) return true;
+      if (feasible && ++corrections < 3) continue;
+      if (fresh || !prepare()) return false;
+      fresh = true;
+      continue;
+    }
+    const std::size_t out = head_[position];
+    price_row(position);
+    const double outside = x_[out] < lower_[out] ? x_[out] - lower_[out] : x_[out] - upper_[out];
+    const std::size_t in = entering(outside);
+    if (in == nowhere) return false;
+    solve_column(in);
+    // The pivot computed in two ways: a difference shows how far the factors are off.
+    const double size = column_.array[position], error = std::fabs(size - alpha_[in]);
+    if (factor_->is_worn() || error > 1e-7 * (1 + std::fabs(size))) {
+      if (factor_->exchanges() == 0 || !prepare()) return false;
+      fresh = true;
+      continue;
+    }
+    flip();
+    pivot(position, in, outside < 0 ? lower_[out] : upper_[out]);
+    ++iterations_;
+    fresh = false;
+  }
+  return false;
+}
+
+/// The position whose basic variable is furthest outside its bounds, by the weights; none if none is.
+std::size_t DualSimplexSolver::leaving() const {
+  std::size_t best = nowhere;
+  double worst = 0;
+  for (std::size_t p = 0; p < infeasibility_.size(); ++p) {
+    if (infeasibility_[p] > worst * weight_[p]) {
+      worst = infeasibility_[p] / weight_[p];
+      best = p;
+    }
+  }
+  return best;
+}
+
+/// A row of the tableau: the position's row of the basis inverse times all columns.
+void DualSimplexSolver::price_row(std::size_t position) {
+  row_.clear();
+  row_.packFlag = true;
+  add(row_, position, 1.0);
+  factor_->solve_transposed(row_);
+  for (std::size_t k = 0; k < reached_count_; ++k) alpha_[reached_[k]] = 0.0;
+  std::size_t count = 0;
+  for (int k = 0; k < row_.count; ++k) {
+    const std::size_t i = at(row_.index[at(k)]);
+    const double factor = row_.array[i];
+    if (i >= rows() || std::fabs(factor) < negligible) continue;
+    for (const auto& [j, value] : matrix_.row(i)) {
+      const double before = alpha_[j], after = before + factor * value;
+      if (before == 0) reached_[count++] = j;
+      alpha_[j] = after == 0 ? kHighsZero : after;  // it is in the list
+    }
+    alpha_[columns() + i] = factor;
+    reached_[count++] = columns() + i;
+  }
+  reached_count_ = count;
+}
+
+/// The variable that becomes basic, where the dual objective stops rising; those that are passed on the way
+/// change their bounds (`flips_`). None if there is none: the programme is infeasible.
+std::size_t DualSimplexSolver::entering(double infeasibility) {
+  candidates_.clear();
+  flips_.clear();
+  // Below its bound the basic variable must rise, above it must fall.
+  const double sign = infeasibility < 0 ? -1.0 : 1.0;
+  double least = infinity;
+  for (std::size_t k = 0; k < reached_count_; ++k) {
+    const std::size_t j = reached_[k];
+    const double alpha = sign * alpha_[j], size = std::fabs(alpha);
+    if (way_[j] == Way::none || size <= pivot_tolerance || (way_[j] == Way::up && alpha < 0) ||
+        (way_[j] == Way::down && alpha > 0)) {
+      continue;
+    }
+    const double reduced = feasible_cost(j), latest = (reduced + harris_tolerance) / size;
+    candidates_.push_back({j, size, reduced, latest});
+    least = std::min(least, latest);
+  }
+  double slope = std::fabs(infeasibility);
+  while (!candidates_.empty()) {
+    // Of all that come about as early, the largest pivot (Harris); the rest remains.
+    Candidate chosen{nowhere, 0.0, 0.0, 0.0};
+    const std::size_t passed = flips_.size();
+    std::size_t remaining = 0;
+    double next = infinity;
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.reduced > least * candidate.size) {
+        next = std::min(next, candidate.latest);
+        candidates_[remaining++] = candidate;
+        continue;
+      }
+      if (candidate.size > chosen.size) chosen = candidate;
+      slope -= candidate.size * (upper_[candidate.variable] - lower_[candidate.variable]);
+      flips_.push_back(candidate.variable);
+    }
+    if (!(slope > 0)) {
+      flips_.resize(passed);
+      return chosen.variable;
+    }
+    candidates_.resize(remaining);
+    least = next;
+  }
+  return nowhere;
+}
+
+/// The column of a variable, solved with the basis.
+void DualSimplexSolver::solve_column(std::size_t j) {
+  column_.clear();
+  column_.packFlag = true;
+  if (j >= columns()) {
+    add(column_, j - columns(), 1.0);
+  } else {
+    for (const auto& [row, value] : matrix_.column(j)) add(column_, row, value);
+  }
+  factor_->solve(column_);
+}
+
+/// Variables that have been passed go to their other bounds.
+void DualSimplexSolver::flip() {
+  change_.clear();
+  for (const std::size_t j : flips_) {
+    const double before = x_[j];
+    const bool up = way_[j] == Way::up;
+    status_[j] = up ? BasisStatus::upper : BasisStatus::lower;
+    way_[j] = up ? Way::down : Way::up;
+    x_[j] = up ? upper_[j] : lower_[j];
+    move_nonbasic(j, x_[j] - before);
+  }
+  move_basics();
+}
+
+void DualSimplexSolver::pivot(std::size_t position, std::size_t in, double target) {
+  const std::size_t out = head_[position];
+  const double size = column_.array[position];
+  const double step = (way_[in] == Way::down ? -feasible_cost(in) : feasible_cost(in)) / alpha_[in];
+  if (step != 0) {
+    for (std::size_t k = 0; k < reached_count_; ++k) d_[reached_[k]] -= step * alpha_[reached_[k]];
+  }
+  duals_exact_ = false;
+  d_[in] = 0.0;
+  d_[out] = -step;
+
+  update_weights(position, size);
+  const double move = (x_[out] - target) / size;
+  x_[in] += move;
+  head_[position] = in;
+  position_[in] = position;
+  position_[out] = nowhere;
+  for (int k = 0; k < column_.count; ++k) {
+    const std::size_t p = at(column_.index[at(k)]);
+    if (p >= rows()) continue;
+    if (p != position) x_[head_[p]] -= move * column_.array[p];
+    note_infeasibility(p);
+  }
+  x_[out] = target;
+  status_[in] = BasisStatus::basic;
+  way_[in] = Way::none;
+  status_[out] = target == lower_[out] ? BasisStatus::lower : BasisStatus::upper;
+  way_[out] = lower_[out] == upper_[out] ? Way::none : target == lower_[out] ? Way::up : Way::down;
+  factor_->exchange(column_, row_, position);
+}
+
+/// Devex (Harris 1973): weights that grow as steepest edge's would, from a reference that is the first basis.
+void DualSimplexSolver::update_weights(std::size_t position, double pivot) {
+  const double pivot_weight = std::max(weight_[position], 1.0), size = pivot * pivot;
+  for (int k = 0; k < column_.count; ++k) {
+    const std::size_t p = at(column_.index[at(k)]);
+    if (p >= rows()) continue;
+    const double alpha = column_.array[p];
+    weight_[p] = std::max(weight_[p], alpha * alpha / size * pivot_weight);
+  }
+  weight_[position] = std::max(pivot_weight / size, 1.0);
+}
+
+}  // namespace cobre::lp
