@@ -11,7 +11,7 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.lp._model import highs_of, realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool, padded
+from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool
 from tests.exact import fractions, product, sizes
 
 STATES, CONTROLS, ROWS = 4, 7, 5
@@ -84,7 +84,7 @@ class Tried:
             **{"value_bound": -1e3, **settings},
         )
         self.cuts = np.ascontiguousarray(cuts)
-        self.solver.native.add_block(padded(self.cuts))
+        self.solver.native.add_block(self.solver.arranged(self.cuts))
         self.solver.native.extend_cuts(np.zeros(len(cuts), np.int32) if own is None else own)
         for mixture in mixtures:
             self.solver.native.add_mixture(mixture)
@@ -176,11 +176,22 @@ def with_all_cuts(program, cuts, *, sign=1.0, discount=1.0, families=None, mixtu
 
 def oracle(program, noise, row, state, cuts, **how):
     """The objective by highspy, for a state and a realisation."""
+    return solution_of(at_state(program, noise, row, state, cuts, **how), presolve="off", tolerance=1e-9)
+
+
+def cut_duals(program, noise, row, state, cuts):
+    """The duals of the cuts by highspy, likewise."""
+    highs = highs_of(at_state(program, noise, row, state, cuts))
+    highs.run()
+    return np.array(highs.getSolution().row_dual)[program.rows :]
+
+
+def at_state(program, noise, row, state, cuts, **how):
     whole = with_all_cuts(realized(program, noise.places, noise.table[row]), cuts, **how)
     lower, upper = whole.column_lower.copy(), whole.column_upper.copy()
     for i, column in INCOMING.items():
         lower[column] = upper[column] = state[i]
-    return solution_of(replace(whole, column_lower=lower, column_upper=upper), presolve="off", tolerance=1e-9)
+    return replace(whole, column_lower=lower, column_upper=upper)
 
 
 def solution_of(program, *, presolve="choose", tolerance=1e-7):

@@ -138,3 +138,13 @@ def test_all_findings_at_once():
         [np.nan, 1], [[np.nan, 1]], row_lower=1, row_upper=0, column_lower=[3, 0], column_upper=[2, np.nan]
     )
     assert len(list(program.findings())) == 5
+
+
+def test_coefficients_with_which_no_solver_can_compute_are_found():
+    """The solver refuses such programmes, or never ends."""
+    fine = LinearProgram([1.0, 1.0], [[1e15, 1e-30]])
+    assert list(fine.findings()) == []
+    for value in (2e15, -1e300, 1e-31, 1e-320):
+        (found,) = LinearProgram([1.0, 1.0], [[1.0, value]]).findings()
+        assert "above 1e+15 or below 1e-30 in size: 1, such as" in found
+        assert "row 'r0' and column 'x1'" in found

@@ -7,8 +7,19 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise
 from cobre.lp._model import realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool, cut_heights, padded
-from tests.lp.batches import COUNT, STATES, Tried, cuts_for, hard, oracle, programme, solution_of, units
+from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool, cut_heights
+from tests.lp.batches import (
+    COUNT,
+    STATES,
+    Tried,
+    cut_duals,
+    cuts_for,
+    hard,
+    oracle,
+    programme,
+    solution_of,
+    units,
+)
 
 THREADS = (1, 2, 4)
 
@@ -150,6 +161,25 @@ def test_cuts_that_decide_are_marked():
         assert np.any(heights[:, cut] >= heights.max(axis=1) - 1e-6)
 
 
+@pytest.mark.parametrize("tolerance", [0.0, 1e-6, 0.25])
+def test_solves_are_counted_for_cuts_whose_dual_is_above_the_tolerance(tolerance):
+    """Duals are those of highspy with all cuts as rows; steps forward do not count."""
+    program, noise = programme(3)
+    states, rows = units(10)
+    none = np.full(10, -1, np.int32)
+    tried = Tried(program, noise, cuts_for(3, 100), 2)
+    tried.solver.native.set_activity_tolerance(tolerance)
+    tried.solver.trial(states, none, none, iteration=5)
+    duals = [cut_duals(program, noise, row, state, tried.cuts) for state in states for row in range(COUNT)]
+    expected = np.sum(np.array(duals) > max(tolerance, 1e-9), axis=0)
+    assert 5 < np.count_nonzero(expected) < 100
+    assert tried.solver.native.take_uses().tolist() == expected.tolist()
+    assert np.flatnonzero(tried.solver.native.last_tight()).tolist() == np.flatnonzero(expected).tolist()
+    tried.solver.step(states, rows, none, none, iteration=6)
+    tried.solver.trial(states, none, none)
+    assert not tried.solver.native.take_uses().any()
+
+
 def test_a_batch_of_nothing():
     tried = Tried(*programme(), cuts_for(0, 3))
     empty = np.empty(0, np.int32)
@@ -192,8 +222,8 @@ HARD_CUTS = np.array([[5.0 * k, -1.0 * k] for k in range(1, 40)])  # on the firs
 
 def solve_hard(seed, order, threads=1):
     """Objectives and ends of the realisations, in their order, and how many attempts more it took."""
-    solver = StageSolver(ThreadPool(threads), *hard(seed), States(1, {}, {0: 0}), dense=False)
-    solver.native.add_block(padded(HARD_CUTS))
+    solver = StageSolver(ThreadPool(threads), *hard(seed), States(1, {}, {0: 0}), dual_simplex=False)
+    solver.native.add_block(solver.arranged(HARD_CUTS))
     solver.native.extend_cuts(np.zeros(len(HARD_CUTS), np.int32))
     solver.native.resize_slots(len(order))
     rows = np.array(order, np.int32)

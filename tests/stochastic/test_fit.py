@@ -69,6 +69,16 @@ def test_one_season_of_one_lag_in_closed_form():
     assert (model.mean_m3s, model.std_m3s) == pytest.approx((table.mean(), table.std()))
 
 
+@pytest.mark.parametrize("max_order", [1, 4])
+def test_a_season_that_its_past_explains_wholly_keeps_all_its_noise(max_order):
+    """Correlations of exactly 1. The ratios and coefficients are those that cobre-python 0.5.1 exports."""
+    rows = [(y, m, mean * (1.25 if y % 2 else 0.75)) for y in range(40) for m, mean in enumerate(MEANS)]
+    first, *others = estimate(rows, 4, max_order=max_order)
+    assert first.coefficients.tolist() == []  # it falls after each rise
+    assert [model.coefficients.tolist() for model in others] == [[1.0]] * 3
+    assert {model.ratio for model in (first, *others)} == {1.0}
+
+
 def test_orders_are_the_largest_significant_lag():
     """Partial autocorrelations by NumPy; those of true order 0 are within the bounds 95 times in 100."""
     rows = history([[], [], [], []], 400)

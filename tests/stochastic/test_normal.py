@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cobre.elementary import natural_log
 from cobre.stochastic import uniforms
-from cobre.stochastic._normal import natural_log, normal_quantile, standard_normals
+from cobre.stochastic._normal import normal_quantile, standard_normals
 
 GRID = np.concatenate(
     [np.linspace(1e-4, 1 - 1e-4, 4001), 2.0 ** -np.arange(2, 1000), 1 - 2.0 ** -np.arange(2, 53)]

@@ -4,9 +4,11 @@
 many incoming states and realisations in one call, on several threads, with the same bits in any order.
 """
 
+from cobre._lp import DefaultFloatEnvironment
 from cobre.lp._model import highs_of, realized
 from cobre.lp._noise import PROBABILITY_TOLERANCE, Noise, Place, place_name, probability_findings
 from cobre.lp._program import Floats, Ints, LinearProgram, SparseMatrix
+from cobre.lp._ranges import Extreme, NumberRange, number_ranges
 from cobre.lp._solver import (
     HIGHS_VERSION,
     NO_PLACES,
@@ -17,7 +19,6 @@ from cobre.lp._solver import (
     ThreadPool,
     aggregate_cuts,
     cut_heights,
-    cut_width,
     largest_excess,
 )
 
@@ -25,10 +26,13 @@ __all__ = [
     "HIGHS_VERSION",
     "NO_PLACES",
     "PROBABILITY_TOLERANCE",
+    "DefaultFloatEnvironment",
+    "Extreme",
     "Floats",
     "Ints",
     "LinearProgram",
     "Noise",
+    "NumberRange",
     "Place",
     "SolveFailure",
     "SparseMatrix",
@@ -38,9 +42,9 @@ __all__ = [
     "ThreadPool",
     "aggregate_cuts",
     "cut_heights",
-    "cut_width",
     "highs_of",
     "largest_excess",
+    "number_ranges",
     "place_name",
     "probability_findings",
     "realized",

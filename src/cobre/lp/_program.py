@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -107,9 +108,19 @@ class SparseMatrix:
                 yield "the matrix has a column whose rows do not ascend; make it by SparseMatrix.from_entries"
 
 
+@lru_cache(maxsize=16)
+def _once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of equal tuples: those of a problem's programmes would take more memory than the numbers."""
+    return names
+
+
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
+
+
+#: Beyond these, scaling does not bring coefficients near enough to 1 for the solver.
+LARGEST, SMALLEST = 1e15, 1e-30
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -169,8 +180,8 @@ class LinearProgram:
             "column_lower": _vector(column_lower, columns),
             "column_upper": _vector(column_upper, columns),
             "offset": float(offset),
-            "column_names": tuple(column_names) or tuple(f"x{j}" for j in range(columns)),
-            "row_names": tuple(row_names) or tuple(f"r{i}" for i in range(rows)),
+            "column_names": _once(tuple(column_names) or tuple(f"x{j}" for j in range(columns))),
+            "row_names": _once(tuple(row_names) or tuple(f"r{i}" for i in range(rows))),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -203,11 +214,27 @@ class LinearProgram:
             row = self.row_names[self.matrix.rows[entry]]
             column = self.column_names[self.matrix.columns[entry]]
             yield f"the coefficient of row {row!r} and column {column!r} is {self.matrix.values[entry]:g}"
+        yield from self._size_findings()
         for what, names, lower, upper in (
             ("column", self.column_names, self.column_lower, self.column_upper),
             ("row", self.row_names, self.row_lower, self.row_upper),
         ):
             yield from bound_findings([f"{what} {name!r}" for name in names], lower, upper)
+
+    def _size_findings(self) -> Iterator[str]:
+        """Tell of coefficients with which no solver can compute; the first stands for all."""
+        sizes = np.abs(self.matrix.values)
+        wrong = np.flatnonzero(np.isfinite(sizes) & ((sizes > LARGEST) | (sizes < SMALLEST)) & (sizes > 0))
+        if len(wrong):
+            first = wrong[0]
+            row, column = (
+                self.row_names[self.matrix.rows[first]],
+                self.column_names[self.matrix.columns[first]],
+            )
+            yield (
+                f"coefficients above {LARGEST:g} or below {SMALLEST:g} in size: {len(wrong)}, such as "
+                f"{self.matrix.values[first]:g} of row {row!r} and column {column!r}"
+            )
 
     def _length_findings(self) -> Iterator[str]:
         columns = dict.fromkeys(("costs", "column_lower", "column_upper", "column_names"), self.columns)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cobre.elementary import log2
 from cobre.lp._noise import Noise
 from cobre.lp._program import Floats, LinearProgram
 
@@ -35,18 +36,18 @@ def scales_of(program: LinearProgram, noise: Noise) -> Scales:
     rows, columns = np.zeros(program.rows), np.zeros(program.columns)  # logarithms to base 2
     matrix = program.matrix
     entries = matrix.values != 0
-    logs = np.log2(np.abs(matrix.values[entries]))
+    logs = log2(np.abs(matrix.values[entries]))
     at_row, at_column = matrix.rows[entries], matrix.columns[entries]
     for _ in range(PASSES):
         rows = -_middle(logs + columns[at_column], at_row, program.rows)
         columns = -_middle(logs + rows[at_row], at_column, program.columns)
-    row, column = np.exp2(np.round(rows)), np.exp2(np.round(columns))
+    row, column = _power_of_two(rows), _power_of_two(columns)
 
     # One more factor for all columns, undone in all rows: it leaves the matrix and brings the bounds near 1.
-    size = np.exp2(np.round(_median_log(_bounds(program, noise, row, column))))
+    size = _power_of_two(_median_log(_bounds(program, noise, row, column)))
     column, row = column * size, row / size
     costs = np.concatenate([program.costs * column, *_noisy(noise, "cost", column)])
-    return Scales(row, column, float(np.exp2(-np.round(_median_log(costs)))))
+    return Scales(row, column, float(_power_of_two(-_median_log(costs))))
 
 
 def _middle(logs: Floats, groups: np.ndarray, count: int) -> Floats:
@@ -58,9 +59,14 @@ def _middle(logs: Floats, groups: np.ndarray, count: int) -> Floats:
         return np.where(least <= greatest, (least + greatest) / 2, 0.0)
 
 
+def _power_of_two(log: Floats | float) -> Floats:
+    """The nearest one."""
+    return np.ldexp(np.float64(1), np.asarray(np.round(log), np.int32)).astype(np.float64)
+
+
 def _median_log(numbers: Floats) -> float:
     sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
-    return float(np.median(np.log2(sizes))) if sizes.size else 0.0
+    return float(np.median(log2(sizes))) if sizes.size else 0.0
 
 
 def _bounds(program: LinearProgram, noise: Noise, row: Floats, column: Floats) -> Floats:

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.lp._cut_layout import CutLayout
 from cobre.lp._noise import TARGETS, Noise
 from cobre.lp._program import Floats, Ints, LinearProgram
 from cobre.lp._scaling import scales_of
@@ -33,7 +34,7 @@ if _lp.HIGHS_LIBRARY != _lp.HIGHS_HEADERS:
 HIGHS_VERSION: str = _lp.HIGHS_LIBRARY
 
 ThreadPool: TypeAlias = _lp.ThreadPool
-aggregate_cuts, largest_excess, cut_width = _lp.aggregate, _lp.largest_excess, _lp.cut_width
+aggregate_cuts, largest_excess = _lp.aggregate, _lp.largest_excess
 
 NO_PLACES: Ints = np.empty(0, np.int32)
 
@@ -81,7 +82,9 @@ class StageSolver:
         discount: the weight of the value that follows.
         value_bound: a lower bound on that value, as a cost.
         families: 1, or 1 and the number of outcomes for one value per outcome (multi cut).
-        dense: whether a small programme may have a solver of its own; otherwise HiGHS solves all.
+        dual_simplex: whether a programme whose costs and coefficients do not change has our own solver;
+            otherwise HiGHS solves all.
+        reduce: whether what is known before a solve leaves the programme; for comparisons.
     """
 
     def __init__(  # noqa: PLR0913  it is the meeting point of all that a node is
@@ -95,7 +98,8 @@ class StageSolver:
         discount: float = 1.0,
         value_bound: float = 0.0,
         families: int = 1,
-        dense: bool = True,
+        dual_simplex: bool = True,
+        reduce: bool = True,
     ) -> None:
         scales = scales_of(program, noise)
         incoming = sorted(states.incoming.items(), key=lambda pair: pair[1])  # HiGHS wants ascending columns
@@ -135,12 +139,23 @@ class StageSolver:
             offset=sign * program.offset,
             value_bound=value_bound,
             families=families,
-            dense=dense,
+            dual_simplex=dual_simplex,
+            reduce=reduce,
         )
-        self.native = _lp.NativeStage(threads, scaled, spec)
+        self.native = _lp.NativeStage(threads, scaled, spec, self.table)
+        #: How blocks of cuts are laid out in memory.
+        self.cut_layout = CutLayout(self.native.cut_sections(), self.native.cut_places())
+
+    def arranged(self, cuts: Floats) -> Floats:
+        """Return cuts, each an intercept and slopes, as a block."""
+        block = np.zeros(len(cuts) * self.cut_layout.width)
+        self.cut_layout.write(block, 0, cuts)
+        return block
 
     def costs_of(self, table: Floats) -> Floats:
         """Return a table of realisations as the solver takes it: rewards as costs."""
+        if np.all(self._flips == 1.0):
+            return np.ascontiguousarray(table)  # openings stay where they are: in memory that ranks share
         return np.ascontiguousarray(table * self._flips)
 
     def step(  # noqa: PLR0913
@@ -222,14 +237,9 @@ class StageSolver:
 
 def cut_heights(cuts: Floats, states: Floats) -> Floats:
     """Return the values of cuts, each an intercept and slopes, at states: states by cuts."""
-    return _lp.evaluate(padded(cuts), np.ascontiguousarray(states))
-
-
-def padded(cuts: Floats) -> Floats:
-    """Return cuts as the solver takes them: with zeros at the end, to whole vectors."""
-    wide = np.zeros((len(cuts), cut_width(cuts.shape[1] - 1)))
+    wide = np.zeros((len(cuts), _lp.cut_width(cuts.shape[1] - 1)))  # with zeros at the end, to whole vectors
     wide[:, : cuts.shape[1]] = cuts
-    return wide
+    return _lp.evaluate(wide, np.ascontiguousarray(states))
 
 
 def _ints(numbers: list[int]) -> Ints:

@@ -8,14 +8,18 @@ process can compute any of them, and all agree. `generator` makes a NumPy genera
 
 from cobre.stochastic._correlation import Correlation
 from cobre.stochastic._counter import generator, uniforms
-from cobre.stochastic._fit import SeasonModel, estimate
+from cobre.stochastic._fit import estimate
+from cobre.stochastic._normal import MOST_NORMAL
 from cobre.stochastic._openings import openings, out_of_sample
-from cobre.stochastic._par import Annual, Resolved, residual_ratios, resolve
+from cobre.stochastic._par import YEAR, Annual, Resolved, residual_ratios, resolve
+from cobre.stochastic._past import SeasonModel
 from cobre.stochastic._points import MOST_SOBOL
 from cobre.stochastic._residuals import consistent, residual_correlations, residuals
 
 __all__ = [
+    "MOST_NORMAL",
     "MOST_SOBOL",
+    "YEAR",
     "Annual",
     "Correlation",
     "Resolved",

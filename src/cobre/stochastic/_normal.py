@@ -9,7 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cobre.elementary import horner, natural_log
+
 _Floats = NDArray[np.float64]
+#: No number of `standard_normals` is further from 0.
+MOST_NORMAL = 8.21
 
 # Wichura 1988, AS 241, PPND16: numerator and denominator of three rational functions, highest power first.
 _CENTRE = (
@@ -79,18 +83,6 @@ _FAR_TAIL = (
     ),
 )
 
-# The logarithm of Sun's fdlibm, e_log.c: log(1 + f) by a polynomial in (f / (2 + f))².
-_LOG = (
-    1.479819860511658591e-01,
-    1.531383769920937332e-01,
-    1.818357216161805012e-01,
-    2.222219843214978396e-01,
-    2.857142874366239149e-01,
-    3.999999999940941908e-01,
-    6.666666666666735130e-01,
-)
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-
 
 def normal_quantile(probabilities: ArrayLike) -> _Floats:
     """Return the numbers below which a standard normal variable lies with the given probabilities.
@@ -128,31 +120,7 @@ def standard_normals(uniforms: ArrayLike) -> _Floats:
     return normal_quantile((cells + 0.5) * 2.0**-52)
 
 
-def natural_log(x: ArrayLike) -> _Floats:
-    """Return natural logarithms of positive, finite numbers, at most one unit in the last place away.
-
-    >>> float(natural_log(1.0))
-    0.0
-    """
-    mantissa, exponent = np.frexp(np.asarray(x, dtype=np.float64))  # mantissas from 1/2 on
-    low = mantissa < np.sqrt(0.5)
-    f = np.where(low, 2.0 * mantissa, mantissa) - 1.0
-    k = exponent - low.astype(np.float64)
-    s = f / (2.0 + f)
-    half_square = 0.5 * f * f
-    remainder = s * (half_square + _horner(_LOG, s * s) * (s * s))
-    result: _Floats = k * _LN2_HIGH - ((half_square - (remainder + k * _LN2_LOW)) - f)
-    return result
-
-
 def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: _Floats) -> _Floats:
     # Outside its own range a rational function means nothing and may overflow; np.where drops it.
     with np.errstate(all="ignore"):
-        return _horner(coefficients[0], x) / _horner(coefficients[1], x)
-
-
-def _horner(coefficients: tuple[float, ...], x: _Floats) -> _Floats:
-    value = np.full_like(x, coefficients[0])
-    for coefficient in coefficients[1:]:
-        value = value * x + coefficient
-    return value
+        return horner(coefficients[0], x) / horner(coefficients[1], x)

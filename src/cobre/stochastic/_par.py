@@ -28,10 +28,14 @@ class Resolved(NamedTuple):
 
 
 class Annual(NamedTuple):
-    """The annual component of a model: ψ* of the twelve-month mean, and the deviation of that mean."""
+    """The annual component of a model: ψ* of the mean of the past year, and that mean's moments.
+
+    Only the standard deviation counts: what the mean of the year differs from is that of its seasons' means.
+    """
 
     coefficient: float
     std_m3s: float
+    mean_m3s: float = float("nan")
 
 
 def resolve(  # noqa: PLR0913  they are what a case stores
@@ -43,6 +47,7 @@ def resolve(  # noqa: PLR0913  they are what a case stores
     past_means: Sequence[float] = (),
     past_stds: Sequence[float] = (),
     annual: Sequence[Annual | None] | None = None,
+    lagged: Sequence[Sequence[tuple[float, float]]] | None = None,
 ) -> Resolved:
     """Return base, coefficients and scale of a plant's inflow in each stage.
 
@@ -58,6 +63,7 @@ def resolve(  # noqa: PLR0913  they are what a case stores
         past_means: μ of the seasons before the first stage, the latest first, as far as lags reach.
         past_stds: their s.
         annual: per stage, what the mean of the past year adds, spread over its twelve stages.
+        lagged: per stage, μ and s of each lag, where lags are not the stages before; else of those.
 
     Raises:
         ValueError: a number is missing or impossible; the message says in which stage.
@@ -75,32 +81,42 @@ def resolve(  # noqa: PLR0913  they are what a case stores
             f"{len(means)} means, {len(stds)} standard deviations, {count} lists of coefficients"
         )
     shares = _checked_ratios(ratios, given, years)
-    all_means, all_stds = [*reversed(past_means), *means], [*reversed(past_stds), *stds]
     if len(past_means) != len(past_stds):
         raise ValueError(
             f"{len(past_means)} means and {len(past_stds)} standard deviations before the first stage"
         )
+    if lagged is None:
+        lengths = [_length(psi, year) for psi, year in zip(given, years, strict=True)]
+        lagged = _stages_before(lengths, [*zip(past_means, past_stds, strict=True)], means, stds)
     if wrong := [
         stage for stage in range(count) if not 0 <= stds[stage] < np.inf or not np.isfinite(means[stage])
     ]:
         raise ValueError(f"stage {wrong[0]}: mean {means[wrong[0]]}, standard deviation {stds[wrong[0]]}")
 
     base, coefficients = np.empty(count), []
-    for stage in range(count):
-        now = stage + len(past_means)
-        lags = _length(given[stage], years[stage])
+    for stage, own in enumerate(lagged):
+        psi = _in_m3s(given[stage], years[stage], stds[stage], [std for _, std in own])
+        base[stage] = means[stage]
+        for coefficient, (mean, _) in zip(psi, own, strict=True):
+            base[stage] -= coefficient * mean
+        coefficients.append(psi)
+    return Resolved(base, tuple(coefficients), stds * shares)
+
+
+def _stages_before(
+    lengths: Sequence[int], past: Sequence[tuple[float, float]], means: Floats, stds: Floats
+) -> list[list[tuple[float, float]]]:
+    """Mean and standard deviation of each lag of each stage, where lag k is k stages ago."""
+    known = [*reversed(past), *zip(means.tolist(), stds.tolist(), strict=True)]
+    found = []
+    for stage, lags in enumerate(lengths):
+        now = stage + len(past)
         if lags > now:
             raise ValueError(
                 f"stage {stage} has {lags} lags; give means and standard deviations of the past for them"
             )
-        psi = _in_m3s(
-            given[stage], years[stage], stds[stage], [all_stds[now - lag] for lag in range(1, lags + 1)]
-        )
-        base[stage] = means[stage]
-        for lag, coefficient in enumerate(psi, 1):
-            base[stage] -= coefficient * all_means[now - lag]
-        coefficients.append(psi)
-    return Resolved(base, tuple(coefficients), stds * shares)
+        found.append([known[now - lag] for lag in range(1, lags + 1)])
+    return found
 
 
 def residual_ratios(standardised: Sequence[ArrayLike]) -> Floats:

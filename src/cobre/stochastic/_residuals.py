@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cobre.stochastic._fit import SeasonModel
 from cobre.stochastic._linear import Floats, NotPositive, cholesky
+from cobre.stochastic._par import YEAR
+from cobre.stochastic._past import SeasonModel
 
 #: A season with fewer observations that a pair of rivers shares is taken together with all others.
 FEWEST_PAIRS = 30
@@ -31,20 +32,37 @@ def residuals(history: ArrayLike, models: Sequence[Sequence[SeasonModel]]) -> Fl
         years = values[:, river].reshape(-1, len(model))
         observed = ~np.isnan(years)
         z = np.divide(years - mean, std, out=np.where(observed, 0.0, np.nan), where=observed & (std > 0))
-        noise[:, river] = _unexplained(z, model).ravel()
+        noise[:, river] = (_unexplained(z, model) - _of_the_year(years - mean, model)).ravel()
     return noise
 
 
 def _unexplained(z: Floats, model: Sequence[SeasonModel]) -> Floats:
-    """Years by seasons, of one river."""
-    flat = z.ravel()
+    """Years by seasons, of one river: without what its lags explain."""
     result = z.copy()
     for season, own in enumerate(model):
         for lag, coefficient in enumerate(own.coefficients, 1):
-            past = np.full(len(flat), np.nan)
-            past[lag:] = flat[:-lag]
-            result[:, season] -= coefficient * past.reshape(z.shape)[:, season]
+            result[:, season] -= coefficient * _earlier(z, lag)[:, season]
     return result
+
+
+def _of_the_year(deviations: Floats, model: Sequence[SeasonModel]) -> Floats:
+    """Years by seasons, of one river: what annual components explain; 0 without."""
+    result = np.zeros(deviations.shape)
+    if any(own.annual for own in model):
+        total = np.zeros(deviations.shape)
+        for lag in range(1, YEAR + 1):
+            total += _earlier(deviations, lag)
+        for season, own in enumerate(model):
+            if own.annual is not None and own.annual.std_m3s > 0:
+                result[:, season] = own.annual.coefficient / own.annual.std_m3s * total[:, season] / YEAR
+    return result
+
+
+def _earlier(values: Floats, lag: int) -> Floats:
+    """Years by seasons, so many seasons earlier; NaN before the first."""
+    past = np.full(values.size, np.nan)
+    past[lag:] = values.ravel()[:-lag]
+    return past.reshape(values.shape)
 
 
 def residual_correlations(noise: Floats, seasons: int) -> tuple[Floats, ...]:

@@ -6,7 +6,8 @@ order of `System.stages`; one that may vary by block has an array per stage. The
 """
 
 from cobre.system._future import Future
-from cobre.system._stages import HM3_PER_M3S_HOUR, Block, BlockSeries, Series, Stage
+from cobre.system._graph import PolicyGraph, negligible_after
+from cobre.system._stages import HM3_PER_M3S_HOUR, Block, BlockSeries, Series, Stage, whole_years
 from cobre.system._system import Element, System
 
 __all__ = [
@@ -15,7 +16,10 @@ __all__ = [
     "BlockSeries",
     "Element",
     "Future",
+    "PolicyGraph",
     "Series",
     "Stage",
     "System",
+    "negligible_after",
+    "whole_years",
 ]

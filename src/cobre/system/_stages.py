@@ -18,6 +18,21 @@ BlockSeries = tuple[NDArray[np.float64], ...]
 HM3_PER_M3S_HOUR = 3600 / 1e6
 
 
+#: The mean length of a year, and by how many days a period may differ from years: 52 weeks are two short.
+YEAR_DAYS, APART_DAYS = 365.25, 10
+
+
+def whole_years(start: date, end: date) -> int | None:
+    """Return how many years a period has; None if it has no whole number of them.
+
+    >>> whole_years(date(2024, 1, 1), date(2025, 12, 30)), whole_years(date(2024, 1, 1), date(2024, 2, 1))
+    (2, None)
+    """
+    days = (end - start).days
+    years = round(days / YEAR_DAYS)
+    return years if abs(days - years * YEAR_DAYS) <= APART_DAYS else None
+
+
 @dataclass(frozen=True)
 class Block:
     """A block of hours of a stage, in which all flows and powers are constant."""
@@ -41,6 +56,8 @@ class Stage:
         openings: how many realisations the stage has.
         risk: its risk measure: a name, and the arguments that ``cobre.sddp.risk.from_spec`` takes with it.
         discount: the factor on the costs of the stages that follow.
+        noise_number: what its noise is drawn with; None for its place among the stages. Stages with the
+            same number share their openings.
     """
 
     id: int
@@ -52,6 +69,7 @@ class Stage:
     openings: int
     risk: Mapping[str, Any] = field(default_factory=lambda: {"measure": "expectation"})
     discount: float = 1.0
+    noise_number: int | None = None
 
     @property
     def hours(self) -> NDArray[np.float64]:
