@@ -1,5 +1,6 @@
 """Makes the examples in docstrings, README and docs run as tests."""
 
+import os
 import re
 from collections import Counter
 
@@ -13,6 +14,9 @@ import cobre.comm
 
 #: The groups that take longest begin first, so that all streams of tests end at about the same time.
 LONG = ("tests/test_docs_stories.py", "mpi", "tests/sddp/test_right.py", "tests/comm/", "tests/cli/", "tests")
+
+#: Streams of tests share the CPUs; what a run does without this is tested where it is set aside.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 collect_ignore_glob = ["docs/_build*"]  # pages that were built have copies of sources
 

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from pathlib import Path
 
 #: Far more than anything takes, even where other work keeps all processors busy.
 DEADLINE_S = 60.0
@@ -12,6 +13,11 @@ def eventually(condition, within_s=DEADLINE_S):
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.002)
+
+
+def sleeps(pid):
+    """Whether a process waits for something."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] == "S"
 
 
 def output_of(process):

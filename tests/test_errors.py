@@ -12,13 +12,15 @@ EXAMPLES = [
     errors.InvalidRoot(5, 2),
     errors.InvalidCommunicator("this communicator was closed; create a new one"),
     errors.AllocationFailed(1 << 40, "the machine has less"),
-    errors.BackendNotAvailable("mpi", "mpi4py is not installed", "pip install 'cobre-parallel[mpi]'"),
+    errors.BackendNotAvailable(
+        "mpi", "mpi4py is not installed", "pip install 'cobre-parallel[mpi]'", ["local"]
+    ),
     errors.InvalidBackend("sockets", ["local", "shm"], "COBRE_COMM_BACKEND"),
     errors.InitializationFailed("tcp", "port 29500 is in use"),
     errors.MissingConfiguration("shm", [errors.ConfigurationProblem("COBRE_SHM_RANK", "a rank", None, "0")]),
     errors.WorkerError(2, exit_code=7),
     errors.InvalidProblem(["node 'a': the cost of column 'x' is nan", "there are no realisations"]),
-    errors.SolveError("infeasible", "a", 3, {"volume": 10.0}, "infeasible_node_a_realisation_3.mps"),
+    errors.SolveError("infeasible", "a", 3, {"volume": 10.0}, "infeasible_node_a_realisation_3.mps", 1),
     errors.BoundError(7, "a", 112.0, 100.0, "cut_3_node_a_realisation_0.mps", 3, 6),
     errors.PolicyFileError("a.policy", "it is truncated"),
     errors.OutputError("out/training/_manifest.json", "No space left on device"),
@@ -64,11 +66,69 @@ def test_the_examples_are_all_there_are():
     assert set(errors.CobreError.__subclasses__()) == {*families, *alone}
 
 
-def test_an_error_has_a_kind_for_programs():
-    assert errors.InvalidRoot(5, 2).kind == "InvalidRoot"
+#: Kinds of the registry that implementations of Cobre share.
+KINDS = """
+    MissingFile ParseError SchemaViolation TypeMismatch OutOfRange InvalidEnum DuplicateId MissingReference
+    CoverageMismatch StageMismatch IncompatibleSettings PhysicalConstraint CapacityViolation
+    PenaltyConsistency SolverFailure MpiError CheckpointFailed OutputCorrupted OutputNotFound IncompatibleRuns
+    WorkerFailed
+"""
+
+
+@pytest.mark.parametrize("error", EXAMPLES + WORKER_ERRORS, ids=lambda error: type(error).__name__)
+def test_an_error_has_four_fields_for_programs(error):
+    error.add_note("which is no field")
+    record = error.record()
+    assert list(record) == ["kind", "message", "context", "suggestion"]
+    assert record["kind"] in KINDS.split()
+    assert record["message"] in str(error)
+    assert record["suggestion"] is None or record["suggestion"]
+    assert record["context"]["class"] == type(error).__name__
+    assert not any(name.startswith("_") for name in record["context"])
+    copy = pickle.loads(pickle.dumps(error))
+    assert repr(copy.record()) == repr(record)
+
+
+def test_the_fields_have_the_names_of_the_registry():
+    context = {type(error): error.context for error in EXAMPLES}
+    assert context[errors.CollectiveFailed]["error_code"] == 15
+    assert context[errors.InvalidBackend] == {
+        "class": "InvalidBackend",
+        "requested_value": "sockets",
+        "available_backends": ("local", "shm"),
+        "setting": "COBRE_COMM_BACKEND",
+    }
+    assert context[errors.BackendNotAvailable]["available_backends"] == ("local",)
+    assert context[errors.MissingConfiguration]["missing_variables"] == ("COBRE_SHM_RANK",)
+    assert context[errors.SolveError] == {
+        "class": "SolveError",
+        "solver_status": "infeasible",
+        "stage": "a",
+        "opening": 3,
+        "state": {"volume": 10.0},
+        "saved": "infeasible_node_a_realisation_3.mps",
+        "rank": 1,
+    }
+    assert context[errors.CaseError]["file"] == "stages.json"
+    inner = errors.WorkerError(2, 1, errors.InvalidRoot(5, 2)).context["inner"]
+    assert inner == errors.InvalidRoot(5, 2).record()
+
+
+def test_kind_and_suggestion_say_more_where_the_class_has_several():
     assert (
         errors.InitializationFailed("shm", "fork", kind="IncompatibleSettings").kind == "IncompatibleSettings"
     )
+    assert errors.InitializationFailed("tcp", "port 29500 is in use").kind == "MpiError"
+    statuses = {"missing": "OutputNotFound", "incomplete": "OutputNotFound", "damaged": "OutputCorrupted"}
+    for status, kind in statuses.items():
+        assert errors.ResultsError("out", status, "why").kind == kind
+    assert [error.kind for error in EXAMPLES if isinstance(error, errors.CaseError)] == ["MissingFile"]
+    suggestions = {type(error): error.suggestion for error in EXAMPLES}
+    assert suggestions[errors.CaseError] == "add it"
+    assert suggestions[errors.BackendNotAvailable] == "pip install 'cobre-parallel[mpi]'"
+    assert suggestions[errors.MissingConfiguration] == "set COBRE_SHM_RANK (for example 0)"
+    assert suggestions[errors.SolveError].startswith("Every node must be feasible")
+    assert suggestions[errors.PolicyFileError] is None
 
 
 def test_the_words_say_what_happened_and_what_to_do():
@@ -87,7 +147,7 @@ def test_the_words_say_what_happened_and_what_to_do():
         "the problem is not valid; 2 findings:\n"
         "  - node 'a': the cost of column 'x' is nan\n"
         "  - there are no realisations",
-        "node 'a', realisation 3, incoming state volume = 10: the programme is infeasible. "
+        "rank 1: node 'a', realisation 3, incoming state volume = 10: the programme is infeasible. "
         "Every node must be feasible for every state that previous nodes can reach (relatively complete "
         "recourse). Add a slack column with a high cost to rows that may be violated, or tighten the bounds "
         "of the states. The programme was saved to infeasible_node_a_realisation_3.mps.",

@@ -17,6 +17,8 @@ from cobre.errors import CobreError, IOError, SolverError, ValidationError, Work
 
 if TYPE_CHECKING:
     from cobre.case import Case as Case
+    from cobre.comm import get_threads as get_threads
+    from cobre.comm import set_threads as set_threads
     from cobre.sddp import Policy as Policy
     from cobre.study import CaseLoader as CaseLoader
     from cobre.study import ProgressEvent as ProgressEvent
@@ -43,7 +45,9 @@ _LAZY = {
     "TrainingResult": "cobre.study",
     "ValidationResult": "cobre.study",
     "WorkerInfo": "cobre.study",
+    "get_threads": "cobre.comm",
     "run": "cobre.study",
+    "set_threads": "cobre.comm",
     "simulate": "cobre.study",
     "train": "cobre.study",
     "validate": "cobre.study",
@@ -65,7 +69,9 @@ __all__ = [
     "WorkerError",
     "WorkerInfo",
     "__version__",
+    "get_threads",
     "run",
+    "set_threads",
     "simulate",
     "train",
     "validate",

@@ -28,7 +28,8 @@ CobreError
     └── ResultsError           results are missing, incomplete or damaged
 ```
 
-Each error has fields for programs, and a message that says what happened and what to do next. All of them
+Each error has words that say what happened and what to do next, and for programs the four fields of a
+structured error: ``kind``, ``message``, ``context`` and ``suggestion``. All of them
 survive pickling, because they travel between processes. An argument of the wrong type (a list where an array
 is needed, a read-only array) raises Python's own ``TypeError`` or ``ValueError``.
 """
@@ -36,7 +37,8 @@ is needed, a read-only array) raises Python's own ``TypeError`` or ``ValueError`
 import signal as signals
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 __all__ = [
     "AllocationFailed",
@@ -69,13 +71,90 @@ __all__ = [
 ]
 
 
+#: Names that the registry of kinds gives to fields of errors, where they differ, by kind.
+CONTEXT_NAMES = {
+    "CheckpointFailed": {"path": "checkpoint_path", "reason": "detail"},
+    "IncompatibleSettings": {
+        "requested": "requested_value",
+        "available": "available_backends",
+        "source": "setting",
+    },
+    "InvalidEnum": {"what": "field", "given": "value", "known": "allowed_values"},
+    "MissingFile": {"path": "file", "reason": "detail"},
+    "MpiError": {"mpi_error_code": "error_code"},
+    "OutputCorrupted": {"path": "file", "reason": "detail"},
+    "SolverFailure": {"status": "solver_status", "node": "stage", "realization": "opening"},
+}
+
+#: Kinds of findings in that registry.
+FINDING_KINDS = {
+    "missing_file": "MissingFile",
+    "unknown_file": "SchemaViolation",
+    "unreadable": "ParseError",
+    "syntax": "ParseError",
+    "schema": "SchemaViolation",
+    "reference": "MissingReference",
+    "duplicate": "DuplicateId",
+    "dimension": "CoverageMismatch",
+    "meaning": "PhysicalConstraint",
+    "unsupported": "IncompatibleSettings",
+}
+
+
 class CobreError(Exception):
     """Base class of all errors of this package."""
 
+    _KIND: ClassVar[str] = "MpiError"
+    #: Between what happened and what to do, in the words of the whole error.
+    _JOINT: ClassVar[str] = "; "
+
+    #: True if rank 0 of the group has the same error, or one that includes it, and reports it.
+    reported_by_root: bool = False
+
     @property
     def kind(self) -> str:
-        """Kind of error as one word for programs, by default the name of the class."""
-        return type(self).__name__
+        """Kind of error, of the registry that all implementations of Cobre share."""
+        return self._KIND
+
+    @property
+    def message(self) -> str:
+        """Description of what happened, in words."""
+        return self._what()
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """Where it happened and why: the fields, named as the registry names them, and the ``"class"``."""
+        names = CONTEXT_NAMES.get(self.kind, {})
+        fields = {
+            names.get(name, name): value
+            for name, value in vars(self).items()
+            if name != "reported_by_root" and not name.startswith("_")
+        }
+        return {"class": type(self).__name__, **fields}
+
+    @property
+    def suggestion(self) -> str | None:
+        """What to do about it; None if the message says it, or nothing is known."""
+        return self._remedy() or None
+
+    def record(self) -> dict[str, Any]:
+        """Return the four fields."""
+        return {
+            "kind": self.kind,
+            "message": self.message,
+            "context": self.context,
+            "suggestion": self.suggestion,
+        }
+
+    def __str__(self) -> str:
+        what, remedy = self._what(), self._remedy()
+        return f"{what}{self._JOINT}{remedy}" if remedy else what
+
+    def _what(self) -> str:
+        return super().__str__()
+
+    def _remedy(self) -> str:
+        return ""
 
 
 class CommError(CobreError):
@@ -93,8 +172,10 @@ class CollectiveFailed(CommError):
     def __init__(self, operation: str, message: str, mpi_error_code: int = 0) -> None:
         super().__init__(operation, message, mpi_error_code)  # args are what pickle keeps
         self.operation = operation
-        self.message = message
         self.mpi_error_code = mpi_error_code
+
+    def _what(self) -> str:
+        return str(self.args[1])
 
     def __str__(self) -> str:
         code = f" (MPI error {self.mpi_error_code})" if self.mpi_error_code else ""
@@ -114,7 +195,7 @@ class InvalidBufferSize(CommError):
         self.actual = actual
         self.detail = detail
 
-    def __str__(self) -> str:
+    def _what(self) -> str:
         detail = f"{self.detail}: " if self.detail else ""
         return f"{self.operation}: {detail}expected {self.expected}, got {self.actual}"
 
@@ -127,8 +208,11 @@ class InvalidRoot(CommError):
         self.root = root
         self.size = size
 
-    def __str__(self) -> str:
-        return f"broadcast: root {self.root} is not a rank; this communicator has ranks 0 to {self.size - 1}"
+    def _what(self) -> str:
+        return f"broadcast: root {self.root} is not a rank"
+
+    def _remedy(self) -> str:
+        return f"this communicator has ranks 0 to {self.size - 1}"
 
 
 class InvalidCommunicator(CommError):
@@ -136,10 +220,9 @@ class InvalidCommunicator(CommError):
 
     def __init__(self, message: str = "the communicator is no longer usable") -> None:
         super().__init__(message)
-        self.message = message
 
-    def __str__(self) -> str:
-        return self.message
+    def _what(self) -> str:
+        return str(self.args[0])
 
 
 class AllocationFailed(CommError):
@@ -148,7 +231,9 @@ class AllocationFailed(CommError):
     def __init__(self, requested_bytes: int, message: str) -> None:
         super().__init__(requested_bytes, message)
         self.requested_bytes = requested_bytes
-        self.message = message
+
+    def _what(self) -> str:
+        return str(self.args[1])
 
     def __str__(self) -> str:
         return f"cannot allocate a region of {self.requested_bytes:,} bytes: {self.message}"
@@ -157,19 +242,27 @@ class AllocationFailed(CommError):
 class BackendError(CobreError):
     """No communicator could be created."""
 
+    _KIND = "IncompatibleSettings"
+
 
 class BackendNotAvailable(BackendError):
-    """The backend exists but cannot run here. It is never replaced by another one."""
+    """The backend exists but cannot run here. It is never replaced by another one.
 
-    def __init__(self, requested: str, reason: str, remedy: str = "") -> None:
-        super().__init__(requested, reason, remedy)
+    ``available`` lists those that can.
+    """
+
+    def __init__(self, requested: str, reason: str, remedy: str = "", available: Sequence[str] = ()) -> None:
+        super().__init__(requested, reason, remedy, tuple(available))
         self.requested = requested
         self.reason = reason
         self.remedy = remedy
+        self.available = tuple(available)
 
-    def __str__(self) -> str:
-        remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"backend {self.requested!r} cannot run here: {self.reason}{remedy}"
+    def _what(self) -> str:
+        return f"backend {self.requested!r} cannot run here: {self.reason}"
+
+    def _remedy(self) -> str:
+        return self.remedy
 
 
 class InvalidBackend(BackendError):
@@ -181,25 +274,38 @@ class InvalidBackend(BackendError):
         self.available = tuple(available)
         self.source = source
 
-    def __str__(self) -> str:
-        return f"{self.source}={self.requested!r} is not a backend; choose one of {', '.join(self.available)}"
+    def _what(self) -> str:
+        return f"{self.source}={self.requested!r} is not a backend"
+
+    def _remedy(self) -> str:
+        return f"choose one of {', '.join(self.available)}"
 
 
 class InitializationFailed(BackendError):
     """The backend is configured, but it could not start.
 
-    Its kind is ``"IncompatibleSettings"`` where settings of the program rule the backend out.
+    Its kind is ``"IncompatibleSettings"`` where settings of the program rule the backend out. Where ranks do
+    not agree, ``details`` has who said what: ``{"differences": {"seed": {"1": [0, 2], "7": [1]}}}``.
     """
 
-    def __init__(self, backend: str, message: str, kind: str = "InitializationFailed") -> None:
-        super().__init__(backend, message, kind)
+    def __init__(
+        self,
+        backend: str,
+        message: str,
+        kind: str = "MpiError",
+        details: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(backend, message, kind, dict(details))
         self.backend = backend
-        self.message = message
+        self.details = dict(details)
 
     @property
     def kind(self) -> str:
-        """Kind of error as one word for programs."""
+        """Kind of error in the registry."""
         return str(self.args[2])
+
+    def _what(self) -> str:
+        return str(self.args[1])
 
     def __str__(self) -> str:
         return f"backend {self.backend!r} could not start: {self.message}"
@@ -231,7 +337,22 @@ class MissingConfiguration(BackendError):
         """Names of these settings, in the order of the reference table."""
         return tuple(problem.variable for problem in self.problems)
 
-    def __str__(self) -> str:
+    @property
+    def context(self) -> dict[str, Any]:
+        """The backend, the variables and what is wrong with each."""
+        return {
+            **super().context,
+            "requested_value": self.backend,
+            "missing_variables": self.variables,
+        }
+
+    @property
+    def suggestion(self) -> str | None:
+        """What to do about it."""
+        wanted = (f"{problem.variable} (for example {problem.example})" for problem in self.problems)
+        return f"set {', '.join(wanted)}"
+
+    def _what(self) -> str:
         lines = "".join(f"\n  - {problem}" for problem in self.problems)
         return f"backend {self.backend!r} is not configured:{lines}"
 
@@ -247,6 +368,8 @@ class WorkerError(CobreError):
         signal: number of the signal that killed it; None if none did.
     """
 
+    _KIND = "WorkerFailed"
+
     def __init__(
         self,
         rank: int,
@@ -261,7 +384,21 @@ class WorkerError(CobreError):
         self.signal = signal
         self.__cause__ = inner
 
-    def __str__(self) -> str:
+    @property
+    def context(self) -> dict[str, Any]:
+        """The rank, how it ended, and the four fields of its own error if it is one of cobre."""
+        inner = self.inner
+        told = (
+            inner.record() if isinstance(inner, CobreError) else inner and f"{type(inner).__name__}: {inner}"
+        )
+        return {**super().context, "inner": told}
+
+    @property
+    def suggestion(self) -> str | None:
+        """What to do about it."""
+        return self.inner.suggestion if isinstance(self.inner, CobreError) else None
+
+    def _what(self) -> str:
         if self.signal is not None:
             known = {number.value: f"{number.name} (signal {number.value})" for number in signals.Signals}
             return f"rank {self.rank} was killed by {known.get(self.signal, f'signal {self.signal}')}"
@@ -275,32 +412,51 @@ class WorkerError(CobreError):
 class MissingExtra(CobreError):
     """``what`` needs optional dependencies, those of ``extra``, which are not installed."""
 
+    _KIND = "IncompatibleSettings"
+    _JOINT = ": "
+
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(what, extra)
         self.what = what
         self.extra = extra
 
-    def __str__(self) -> str:
-        return f"dependencies of {self.what} are missing: pip install 'cobre-parallel[{self.extra}]'"
+    def _what(self) -> str:
+        return f"dependencies of {self.what} are missing"
+
+    def _remedy(self) -> str:
+        return f"pip install 'cobre-parallel[{self.extra}]'"
 
 
 class ValidationError(CobreError):
     """Invalid input."""
 
+    _KIND = "SchemaViolation"
+
 
 class SolverError(CobreError):
     """Numerical failure: a programme without a solution, or an invalid bound."""
 
+    _KIND = "SolverFailure"
+    _JOINT = ". "
+    #: MPS file with the programme; None if there is none.
+    saved: str | None
+
+    def __str__(self) -> str:
+        saved = f" The programme was saved to {self.saved}." if self.saved else ""
+        return super().__str__() + saved
+
 
 class IOError(CobreError):  # noqa: A001  the name that the public interface gives it
     """File or folder ``path`` cannot be used; ``reason`` says why and what to do."""
+
+    _KIND = "MissingFile"
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
         self.path = path
         self.reason = reason
 
-    def __str__(self) -> str:
+    def _what(self) -> str:
         return f"{self.path}: {self.reason}"
 
 
@@ -311,7 +467,7 @@ class InvalidProblem(ValidationError):
         super().__init__(tuple(findings))
         self.findings = tuple(findings)
 
-    def __str__(self) -> str:
+    def _what(self) -> str:
         count = len(self.findings)
         lines = "".join(f"\n  - {finding}" for finding in self.findings)
         return f"the problem is not valid; {count} finding{'s'[: count != 1]}:{lines}"
@@ -327,49 +483,60 @@ class SolveError(SolverError):
         realization: number of the realisation; None if it was not one of the node's own.
         state: incoming state by name.
         saved: MPS file with the programme; None if it could not be written.
+        rank: that of the worker, or rank of a launcher, that solved it; None if there was only one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  these are its fields
         self,
         status: str,
         node: str,
         realization: int | None,
         state: Mapping[str, float],
         saved: str | None = None,
+        rank: int | None = None,
     ) -> None:
-        super().__init__(status, node, realization, dict(state), saved)
+        super().__init__(status, node, realization, dict(state), saved, rank)
         self.status = status
         self.node = node
         self.realization = realization
         self.state = dict(state)
         self.saved = saved
+        self.rank = rank
 
-    def __str__(self) -> str:
+    def _what(self) -> str:
         which = "" if self.realization is None else f", realisation {self.realization}"
         state = ", ".join(f"{name} = {value:.6g}" for name, value in self.state.items())
-        saved = f" The programme was saved to {self.saved}." if self.saved else ""
-        return (
-            f"node {self.node!r}{which}, incoming state {state or 'empty'}: "
-            f"{_SOLVE_ADVICE.get(self.status, f'the solver ended with {self.status!r}. {_NUMERICS}')}{saved}"
-        )
+        worker = "" if self.rank is None else f"rank {self.rank}: "
+        return f"{worker}node {self.node!r}{which}, incoming state {state or 'empty'}: {self._words[0]}"
+
+    def _remedy(self) -> str:
+        return self._words[1]
+
+    @property
+    def _words(self) -> tuple[str, str]:
+        return _SOLVE_WORDS.get(self.status, (f"the solver ended with {self.status!r}", _NUMERICS))
 
 
 _NUMERICS = (
     "All attempts failed: from a clean basis, with other scaling, with presolve, with an interior point. The "
     "usual cause is a wide range of coefficients; choose units in which they lie between 1e-3 and 1e6."
 )
-_SOLVE_ADVICE = {
+#: What happened, and what to do.
+_SOLVE_WORDS = {
     "infeasible": (
-        "the programme is infeasible. Every node must be feasible for every state that previous nodes can "
+        "the programme is infeasible",
+        "Every node must be feasible for every state that previous nodes can "
         "reach (relatively complete recourse). Add a slack column with a high cost to rows that may be "
-        "violated, or tighten the bounds of the states."
+        "violated, or tighten the bounds of the states.",
     ),
     "inaccurate": (
-        "the solver reports an optimum, but primal and dual solutions do not verify it. " + _NUMERICS
+        "the solver reports an optimum, but primal and dual solutions do not verify it",
+        _NUMERICS,
     ),
     "unbounded": (
-        "the programme is unbounded. A cost has the wrong sign or a column lacks a bound; if the "
-        "problem has a value bound, check it too."
+        "the programme is unbounded",
+        "A cost has the wrong sign or a column lacks a bound; if the problem has a value bound, check it "
+        "too.",
     ),
 }
 
@@ -410,7 +577,7 @@ class BoundError(SolverError):
         self.cut = cut
         self.born = born
 
-    def __str__(self) -> str:
+    def _what(self) -> str:
         if self.cut is not None:
             subject = f"cut {self.cut} of node {self.node!r}"
         else:
@@ -418,16 +585,15 @@ class BoundError(SolverError):
                 "the previous bound" if self.node == "root" else f"the value bound of node {self.node!r}"
             )
         claim = f"{subject} is {self.claimed:.8g}, but the recomputed value is {self.found:.8g}"
-        saved = f" The programme was saved to {self.saved}." if self.saved else ""
-        return f"in iteration {self.iteration}, {claim}. {self._advice()}{saved}"
+        return f"in iteration {self.iteration}, {claim}"
 
-    def _advice(self) -> str:
+    def _remedy(self) -> str:
         if self.cut is None and self.node != "root":
             return "Give the problem a valid value_bound."
         if self.born == 0:
             return (
-                "The cut came with the warm-start policy, which belongs to another problem or is damaged. "
-                "Start without it."
+                "The cut came with the warm-start policy, which belongs to another problem or risk measure, "
+                "or is damaged. Start without it."
             )
         when = f"in iteration {self.born}" if self.born else "in an earlier iteration"
         return (
@@ -438,6 +604,8 @@ class BoundError(SolverError):
 
 class PolicyFileError(IOError):
     """File ``path`` is not a policy that can be used here; ``reason`` says why."""
+
+    _KIND = "CheckpointFailed"
 
 
 @dataclass(frozen=True)
@@ -484,7 +652,25 @@ class CaseError(ValidationError):
         self.folder = folder
         self.warnings = tuple(warnings)
 
-    def __str__(self) -> str:
+    @property
+    def kind(self) -> str:
+        """Kind of the first finding in the registry."""
+        return FINDING_KINDS[self.findings[0].kind] if self.findings else self._KIND
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The place of the first finding, and all findings and warnings."""
+        found = super().context
+        for first in self.findings[:1]:
+            found |= {"file": first.file, "entity_id": first.entity, "field": first.field}
+        return found
+
+    @property
+    def suggestion(self) -> str | None:
+        """What to do about it."""
+        return next((finding.suggestion for finding in self.findings), "") or None
+
+    def _what(self) -> str:
         count = len(self.findings)
         lines = [f"{self.folder} is not valid; {count} finding{'s'[: count != 1]}:"]
         for file in dict.fromkeys(finding.file for finding in self.findings):
@@ -498,30 +684,41 @@ class CaseError(ValidationError):
 class InvalidChoice(ValidationError):
     """``given`` is not the name of any ``what``; ``known`` lists the valid names."""
 
+    _KIND = "InvalidEnum"
+
     def __init__(self, what: str, given: str, known: Sequence[str]) -> None:
         super().__init__(what, given, tuple(known))
         self.what = what
         self.given = given
         self.known = tuple(known)
 
-    def __str__(self) -> str:
+    def _what(self) -> str:
+        return f"unknown {self.what} {self.given!r}"
+
+    def _remedy(self) -> str:
         import difflib  # noqa: PLC0415  every rank imports this file, few need it
 
         near = difflib.get_close_matches(self.given.lower(), [name.lower() for name in self.known], 5, 0.5)
         meant = [name for name in self.known if name.lower() in near]
         if meant:
-            return f"unknown {self.what} {self.given!r}; did you mean {' or '.join(meant)}?"
+            return f"did you mean {' or '.join(meant)}?"
         few = ", ".join(self.known[:8]) + (", ..." if len(self.known) > 8 else "")
-        return f"unknown {self.what} {self.given!r}; choose one of: {few or 'none'}"
+        return f"choose one of: {few or 'none'}"
 
 
 class OutputError(IOError):
     """File or folder ``path`` of results cannot be written; ``reason`` says why."""
 
-    def __str__(self) -> str:
+    _KIND = "OutputCorrupted"
+    _JOINT = ". "
+
+    def _what(self) -> str:
+        return f"{self.path} cannot be written: {self.reason}"
+
+    def _remedy(self) -> str:
         return (
-            f"{self.path} cannot be written: {self.reason}. Free disk space, check permissions, or choose "
-            "another output folder; finished results are kept, and the manifest has the state of the run"
+            "Free disk space, check permissions, or choose another output folder; finished results are kept, "
+            "and the manifest has the state of the run"
         )
 
 
@@ -536,3 +733,8 @@ class ResultsError(IOError):
         super().__init__(path, reason)
         self.args = (path, status, reason)
         self.status = status
+
+    @property
+    def kind(self) -> str:
+        """Kind of error in the registry."""
+        return "OutputCorrupted" if self.status == "damaged" else "OutputNotFound"

@@ -16,6 +16,14 @@ from cobre.comm import CollectiveFailed
 DEADLINE_S = 20.0
 
 
+#: What a forked process would remember of the one that it is a copy of.
+MEMORY = []
+
+
+def remember(comm):
+    return MEMORY
+
+
 def wait_for(path):
     deadline = time.monotonic() + DEADLINE_S
     while not Path(path).exists():
@@ -183,6 +191,18 @@ def _rebuild(pid):
     return OnlyThere()
 
 
+class DiesOnArrival:
+    """Kills rank 1 when it gets its arguments, before it joins the group."""
+
+    def __reduce__(self):
+        return _die, (os.getpid(),)
+
+
+def _die(pid):
+    if os.getpid() != pid and os.environ["COBRE_SHM_RANK"] == "1":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def returns_what_only_exists_there(comm):
     return OnlyThere()
 
@@ -254,3 +274,29 @@ def save_slowly(comm, path, seconds):
             time.sleep(seconds)
             Path(f"{path}.saved").touch()
         raise
+
+
+def arrays_as_they_came(comm, frozen, free):
+    """Whether each array may be written to and has its own pages, before and after this rank has written."""
+    looked_at = float(frozen.sum() + free.sum())
+    comm.barrier()  # all ranks hold all pages
+    before = own_kib(frozen), own_kib(free)
+    comm.barrier()
+    free += 1 + comm.rank
+    comm.barrier()
+    after = own_kib(frozen), own_kib(free)
+    comm.barrier()
+    return looked_at, (frozen.flags.writeable, free.flags.writeable), before, after, float(free[0])
+
+
+def own_kib(array):
+    """KiB of the pages of an array that no other process has."""
+    first, pages, inside = array.ctypes.data, 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        head = line.split()[0]
+        if "-" in head and not head.endswith(":"):
+            begin, end = (int(place, 16) for place in head.split("-"))
+            inside = begin < first + array.nbytes and end > first
+        elif inside and head in {"Private_Clean:", "Private_Dirty:"}:
+            pages += int(line.split()[1])
+    return pages

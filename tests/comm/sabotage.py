@@ -4,11 +4,13 @@
 """
 
 import itertools
+import os
 
 import numpy as np
 
 from cobre._native import ReduceOp, place
 from cobre.comm import AllocationFailed, CollectiveFailed, Topology
+from cobre.comm.testing._reduce import sequential
 from tests.comm.thread_group import ThreadCommunicator, ThreadRegion
 
 
@@ -203,6 +205,11 @@ class MinIgnoresNaN(ThreadCommunicator):
             recv[:] = by_op[op].reduce(self._group.exchange(self._rank, send.copy()))
 
 
+class SumsAsItsThreadRounds(ThreadCommunicator):
+    def _allreduce(self, send, recv, op):
+        recv[:] = sequential(self._group.exchange(self._rank, send.copy()), op)
+
+
 class KeepsAStaleSlot(ThreadCommunicator):
     """The second call of some length finds the first one's slot and takes it for new."""
 
@@ -296,6 +303,28 @@ class SplitsIntoItself(ThreadCommunicator):
 
     def _split_local(self):
         return self
+
+
+class TakesItsChildrenAlong(ThreadCommunicator):
+    caught_as = "InvalidCommunicator"
+
+    def _split_local(self):
+        self.child = super()._split_local()
+        return self.child
+
+    def _close(self):
+        if hasattr(self, "child"):
+            self.child.close()
+
+
+class KeepsFilesOpen(ThreadCommunicator):
+    def _split_local(self):
+        self.__dict__.setdefault("files", []).append(os.open(os.devnull, os.O_RDONLY))
+        return super()._split_local()
+
+    def _close(self):
+        for file in self.__dict__.get("files", ()):
+            os.close(file)
 
 
 class PublishesOnlyItself(ThreadCommunicator):
@@ -399,6 +428,7 @@ BROKEN = {
     "allreduce_takes_a_single_element": SkipsTheLastElement,
     "allreduce_takes_all_numeric_dtypes": ReducesInDoubles,
     "allreduce_sums_in_rank_order": SumsInReverse,
+    "allreduce_does_not_depend_on_the_rounding_of_a_rank": SumsAsItsThreadRounds,
     "allreduce_treats_special_values_alike": MinIgnoresNaN,
     "allreduce_works_in_place": ClearsRecvBeforeReadingSend,
     "allreduce_leaves_send_alone": UsesSendAsScratch,
@@ -413,6 +443,8 @@ BROKEN = {
     "region_may_be_empty": NoEmptyRegions,
     "every_machine_has_one_leader": EverybodyLeads,
     "split_local_gives_a_communicator_of_its_own": SplitsIntoItself,
+    "split_local_outlives_its_parent": TakesItsChildrenAlong,
+    "closing_leaves_no_file_open": KeepsFilesOpen,
     "gather_region_gives_everybody_the_whole": PublishesOnlyItself,
     "gather_region_keeps_what_was_published": GathersInOneBuffer,
     "a_closed_region_says_so": RegionsStayOpen,

@@ -88,7 +88,28 @@ def test_rank_zero_of_tcp_needs_no_coordinator():
     assert TcpConfig.from_env(rank_0).coordinator is None
     with pytest.raises(MissingConfiguration, match="COBRE_TCP_COORDINATOR is not set") as raised:
         TcpConfig.from_env({"COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "2"})
-    assert raised.value.variables == ("COBRE_TCP_COORDINATOR",)
+    assert raised.value.variables == ("COBRE_TCP_COORDINATOR", "COBRE_TCP_SECRET")
+    with pytest.raises(MissingConfiguration) as raised:
+        TcpConfig.from_env({})
+    required = ("COBRE_TCP_RANK", "COBRE_TCP_SIZE", "COBRE_TCP_COORDINATOR", "COBRE_TCP_SECRET")
+    assert raised.value.variables == required, "rank 0 on loopback alone needs less, and says which it is"
+
+
+@pytest.mark.parametrize("host", ["node-1:29500", "192.0.2.1:29500", "[::1]", "[::1]:29500", ":29500"])
+def test_a_port_behind_the_host_is_refused_saying_where_it_belongs(host):
+    for variable in ("COBRE_TCP_COORDINATOR", "COBRE_TCP_BIND_ADDR"):
+        with pytest.raises(MissingConfiguration) as raised:
+            TcpConfig.from_env({**TCP, variable: host})
+        assert raised.value.variables == (variable,)
+    with pytest.raises(MissingConfiguration, match="without a port: COBRE_TCP_PORT holds that"):
+        TcpConfig.from_env({**TCP, "COBRE_TCP_COORDINATOR": host})
+
+
+@pytest.mark.parametrize(
+    "host", ["::1", "2001:db8::17", "fe80::1%eth0", "::ffff:192.0.2.1", "10.0.0.1", "a.b"]
+)
+def test_hosts_are_names_and_addresses_of_both_families(host):
+    assert TcpConfig.from_env({**TCP, "COBRE_TCP_COORDINATOR": host}).coordinator == host
 
 
 def test_all_findings_come_at_once():
@@ -96,8 +117,15 @@ def test_all_findings_come_at_once():
         TcpConfig.from_env({"COBRE_TCP_RANK": "one", "COBRE_TCP_PORT": "-1", "COBRE_TCP_TIMEOUT_SECS": "0"})
     error = raised.value
     assert error.backend == "tcp"
-    assert error.variables == ("COBRE_TCP_RANK", "COBRE_TCP_SIZE", "COBRE_TCP_PORT", "COBRE_TCP_TIMEOUT_SECS")
-    assert [problem.actual for problem in error.problems] == ["one", None, "-1", "0"]
+    assert error.variables == (
+        "COBRE_TCP_RANK",
+        "COBRE_TCP_SIZE",
+        "COBRE_TCP_PORT",
+        "COBRE_TCP_TIMEOUT_SECS",
+        "COBRE_TCP_COORDINATOR",
+        "COBRE_TCP_SECRET",
+    )
+    assert [problem.actual for problem in error.problems] == ["one", None, "-1", "0", None, None]
     assert all(problem.expected and problem.example for problem in error.problems)
 
 
@@ -169,7 +197,13 @@ def test_a_rank_beyond_the_size_is_refused_naming_both(rank):
 def test_code_is_checked_like_the_environment():
     with pytest.raises(MissingConfiguration) as raised:
         TcpConfig(rank=-1, size=0, port=0)
-    assert raised.value.variables == ("TcpConfig.rank", "TcpConfig.size", "TcpConfig.port")
+    refused = ("rank", "size", "port", "coordinator", "secret")
+    assert raised.value.variables == tuple(f"TcpConfig.{name}" for name in refused)
+    with pytest.raises(MissingConfiguration) as raised:
+        ShmConfig("no slash", rank=4, size=4)
+    assert raised.value.variables == ("ShmConfig.name", "ShmConfig.rank"), "one problem hides no other"
+    with pytest.raises(MissingConfiguration, match="rank is '0'; it should hold a number, not a string"):
+        ShmConfig("/cobre-42", rank="0", size=4)
     with pytest.raises(MissingConfiguration, match="ShmConfig.rank is '4'"):
         ShmConfig("/cobre-42", rank=4, size=4)
     with pytest.raises(MissingConfiguration, match="ShmConfig.rank is 'True'"):

@@ -54,6 +54,21 @@ def test_large_arguments_and_results_pass():
         np.testing.assert_array_equal(result, array + rank)
 
 
+def test_arrays_among_the_arguments_are_in_memory_once():
+    """Both kinds are shared; who writes to one that is no constant has a copy of those pages, as before."""
+    frozen, free = np.arange(1 << 19, dtype=np.float64), np.ones(1 << 19)
+    frozen.flags.writeable = False
+    kib = free.nbytes >> 10
+    found = run_ranks(rank_bodies.arrays_as_they_came, 2, args=(frozen, free))
+    for rank, (total, writeable, before, after, first) in enumerate(found):
+        assert total == frozen.sum() + free.sum()
+        assert writeable == (False, True)
+        assert max(before) < kib / 8
+        assert min(after) >= kib  # they are in one mapping
+        assert first == 2 + rank
+    assert free[0] == 1
+
+
 def test_variables_reach_the_ranks_and_the_groups_own_win(monkeypatch):
     monkeypatch.setenv("FROM_HERE", "here")
     names = ("FROM_HERE", "GIVEN", "COBRE_COMM_BACKEND")
@@ -121,6 +136,14 @@ def test_who_ignores_sigterm_is_ended_within_two_seconds(tmp_path):
     assert (error.rank, str(error.inner)) == (1, "boom")
 
 
+def test_who_waits_for_a_rank_that_ended_before_it_joined_is_ended_at_once():
+    """There is nothing to save: the time for that is for ranks that have begun to work."""
+    begun = time.monotonic()
+    with pytest.raises(WorkerError, match="rank 1 was killed by SIGKILL"):
+        run_ranks(rank_bodies.who, 3, args=(rank_bodies.DiesOnArrival(),), grace_period_s=60)
+    assert time.monotonic() - begun < 30
+
+
 def test_a_rank_that_reports_and_does_not_end_is_ended():
     error = failure_of(rank_bodies.leaves_a_thread, size=2)
     assert (error.exit_code, error.signal, str(error.inner)) == (1, None, "boom")
@@ -177,22 +200,18 @@ def test_a_backend_that_cannot_start_ranks_says_so(nothing_starts):
         run_ranks(rank_bodies.who, 2, backend="mpi")
 
 
-def test_fork_is_refused_with_the_reason(nothing_starts):
+@pytest.mark.parametrize("method", ["fork", "spawn", None])
+def test_the_programs_start_method_does_not_matter_and_stays_as_it_is(method):
+    """A library may have set it by the first use of a lock or a pool. Ranks are fresh processes anyway."""
     before = multiprocessing.get_start_method(allow_none=True)
-    multiprocessing.set_start_method("fork", force=True)
+    multiprocessing.set_start_method(method, force=True)
     try:
-        with pytest.raises(InitializationFailed, match=r"set_start_method\('spawn', force=True\)") as caught:
-            run_ranks(rank_bodies.who, 2, backend="socket")
-        assert caught.value.kind == "IncompatibleSettings"
+        rank_bodies.MEMORY.append("of this process")
+        assert run_ranks(rank_bodies.remember, 2, backend="socket") == [[], []]
+        assert multiprocessing.get_start_method(allow_none=True) == method
     finally:
+        rank_bodies.MEMORY.clear()
         multiprocessing.set_start_method(before, force=True)
-
-
-def test_the_programs_start_method_stays_as_it_is():
-    before = multiprocessing.get_start_method(allow_none=True)
-    assert before != "fork"
-    run_ranks(rank_bodies.who, 1, backend="local")
-    assert multiprocessing.get_start_method(allow_none=True) == before
 
 
 def test_ranks_can_start_ranks():
@@ -306,7 +325,7 @@ def test_it_works_from_any_thread():
 
 
 def test_a_process_that_cannot_be_started_leaves_nothing_behind(monkeypatch):
-    starts = iter([sys.executable, "/nowhere/python"])
+    starts = iter([sys.executable, sys.executable, "/nowhere/python"])  # the first is the guard
     popen = subprocess.Popen
 
     def only_the_first_works(command, **options):

@@ -8,6 +8,7 @@ import pytest
 
 from cobre.comm import (
     BackendNotAvailable,
+    InitializationFailed,
     InvalidBackend,
     LaunchedRank,
     LocalConfig,
@@ -15,9 +16,13 @@ from cobre.comm import (
     MpiConfig,
     ShmConfig,
     available_backends,
+    backend_of_workers,
+    backend_to_start,
     choose,
     create_communicator,
     launched_rank,
+    names_group,
+    refuse_to_run_alone,
 )
 from cobre.comm.config import MPI_LAUNCHER_VARIABLES
 from cobre.comm.local import LocalCommunicator
@@ -97,11 +102,14 @@ def test_the_chain(env, backend, reason):
 
 
 @pytest.mark.parametrize("variable", ["COBRE_TCP_RANK", "COBRE_TCP_SIZE", "COBRE_SHM_RANK", "COBRE_SHM_SIZE"])
-def test_half_a_configuration_is_not_passed_over_in_silence(monkeypatch, variable):
+def test_half_a_configuration_is_refused(monkeypatch, variable):
+    """One variable of a group makes this process one of its ranks, which never runs alone instead."""
     monkeypatch.setenv(variable, "1")
-    with pytest.warns(RuntimeWarning, match=f"{variable} is set, but .* is not, so this process runs alone"):
-        assert create_communicator().size == 1
-    assert variable in choose({variable: "1"}).passed_over[0]
+    with pytest.raises(MissingConfiguration) as raised:
+        create_communicator()
+    assert variable not in raised.value.variables
+    assert choose({variable: "1"}).reason == f"{variable} is set"
+    assert names_group({variable: "1"})
 
 
 SLURM_BATCH = {"SLURM_PROCID": "0", "SLURM_JOB_ID": "7", "SLURM_NTASKS": "4"}
@@ -118,7 +126,7 @@ SLURM_BATCH = {"SLURM_PROCID": "0", "SLURM_JOB_ID": "7", "SLURM_NTASKS": "4"}
 @pytest.mark.usefixtures("mpi")
 def test_a_slurm_batch_step_is_no_mpi_launch(env, why):
     choice = choose(env)
-    assert (choice.backend, choice.warning) == ("local", "")
+    assert choice.backend == "local"
     assert choice.passed_over == (f"mpi: SLURM_PROCID is set, but {why}",)
 
 
@@ -136,40 +144,144 @@ def test_srun_is_an_mpi_launch(env):
 
 
 @pytest.mark.usefixtures("mpi")
-def test_a_child_of_a_rank_is_no_rank(monkeypatch):
+def test_a_child_of_a_rank_is_no_rank():
     """It has the launcher's variables and the pid of another process, alive or not."""
     launched = {"PMI_RANK": "1", "PMI_SIZE": "4"}
     assert choose({**launched, "COBRE_MPI_RANK_PID": str(os.getpid())}).backend == "mpi"
     child = {**launched, "COBRE_MPI_RANK_PID": "1"}
     assert choose({**child, "COBRE_COMM_BACKEND": "mpi"}).backend == "mpi", "it was asked for"
-    assert choose({**child, "COBRE_SHM_NAME": "/x"}).backend == "shm"
-    choice = choose(child)
-    assert choice.backend == "local"
+    choice = choose({**child, "COBRE_SHM_NAME": "/x"})
+    assert choice.backend == "shm"
     assert choice.passed_over == (
         "mpi: an MPI launcher set PMI_RANK, PMI_SIZE, but for a rank (pid 1) that started this process; "
         "it is no rank itself",
     )
-    for variable, value in child.items():
+    assert choose(child).backend == "mpi", "mpi refuses it, since a launcher in between may mean it"
+    assert choose({**child, "COBRE_COMM_BACKEND": "local"}).backend == "local"
+
+
+@pytest.mark.usefixtures("no_mpi")
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"},
+        {"PMI_RANK": "0"},
+        {"MPI_LOCALRANKID": "1"},
+        {"PMI_RANK": "0", "PMI_SIZE": "2"},
+        {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"},
+        {"SLURM_PROCID": "1", "SLURM_JOB_ID": "7"},
+    ],
+)
+def test_a_launch_without_mpi_is_refused_with_every_way_out(monkeypatch, env):
+    for variable, value in env.items():
         monkeypatch.setenv(variable, value)
-    with pytest.warns(RuntimeWarning, match=r"for a rank \(pid 1\).*it is no rank itself, and runs alone"):
-        assert create_communicator().size == 1
+    with pytest.raises(BackendNotAvailable, match="mpi4py is not installed") as raised:
+        create_communicator()
+    for remedy in ("pip install 'cobre-parallel[mpi]'", "COBRE_TCP_COORDINATOR", "COBRE_COMM_BACKEND=local"):
+        assert remedy in str(raised.value)
+    monkeypatch.setenv("COBRE_COMM_BACKEND", "local")
+    assert create_communicator().size == 1
+
+
+@pytest.mark.parametrize("variable", ["PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"])
+def test_a_malformed_number_of_a_launcher_is_refused(monkeypatch, variable):
+    monkeypatch.setenv("PMI_RANK", "0")
+    monkeypatch.setenv(variable, "many")
+    with pytest.raises(MissingConfiguration, match=f"{variable} is 'many'; it should hold a number, set by"):
+        create_communicator()
+
+
+@pytest.mark.usefixtures("mpi")
+def test_a_launcher_of_one_rank_does_not_hide_the_group_it_belongs_to():
+    """One launcher per rank of a tcp group, such as one job step each."""
+    one = {"PMI_RANK": "0", "PMI_SIZE": "1"}
+    choice = choose({**one, "COBRE_TCP_COORDINATOR": "node-1"})
+    assert (choice.backend, choice.reason) == ("tcp", "COBRE_TCP_COORDINATOR is set")
+    assert choice.passed_over == ("mpi: an MPI launcher set PMI_RANK, PMI_SIZE, but for one rank",)
+    assert choose(one).backend == "mpi"
+    assert choose({"PMI_RANK": "0", "COBRE_TCP_COORDINATOR": "node-1"}).backend == "mpi", "of how many?"
+
+
+@pytest.mark.parametrize(
+    ("requested", "env"),
+    [
+        ("tcp", {}),
+        ("auto", {"COBRE_COMM_BACKEND": "shm"}),
+        ("auto", {"COBRE_SHM_NAME": "/x"}),
+        ("auto", {"COBRE_TCP_COORDINATOR": "node-1"}),
+        ("auto", {"COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "2"}),
+        ("auto", {"PMI_RANK": "1"}),
+        ("auto", {"PMI_RANK": "0"}),
+        (
+            "auto",
+            {"COBRE_COMM_BACKEND": "tcp", "COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "2", "PMI_SIZE": "1"},
+        ),
+    ],
+)
+@pytest.mark.usefixtures("mpi")
+def test_alone_is_refused_where_a_group_was_asked_for(requested, env):
+    with pytest.raises(InitializationFailed, match=r"give comm=create_communicator\(\) .*backend='local'"):
+        refuse_to_run_alone(requested, env)
+    refuse_to_run_alone("local", env)
+    refuse_to_run_alone("auto", {**env, "COBRE_COMM_BACKEND": "local"})
+
+
+@pytest.mark.parametrize(
+    "env", [{}, {"PMI_RANK": "0", "PMI_SIZE": "1"}, {"COBRE_TCP_RANK": "0", "COBRE_TCP_SIZE": "1"}]
+)
+@pytest.mark.usefixtures("mpi")
+def test_alone_is_fine_as_the_only_rank(env):
+    refuse_to_run_alone("auto", env)
 
 
 @pytest.mark.usefixtures("no_mpi")
-def test_a_launch_without_mpi_goes_on_and_warns(monkeypatch):
-    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
-    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
-    with pytest.warns(RuntimeWarning, match="promises 4 ranks, but backend 'mpi' cannot run here") as caught:
-        comm = create_communicator()
-    assert comm.size == 1
-    assert "pip install 'cobre-parallel[mpi]'" in str(caught[0].message)
-    assert caught[0].filename == __file__, "the warning points at the caller"
+def test_a_launch_without_mpi_may_have_set_up_another_group():
+    launched = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}
+    assert choose({**launched, "COBRE_TCP_COORDINATOR": "node-1"}).backend == "tcp"
+    assert choose({**launched, "COBRE_SHM_NAME": "/x"}).backend == "shm"
+    assert "mpi4py is not installed" in choose({**launched, "COBRE_SHM_NAME": "/x"}).passed_over[0]
 
 
 @pytest.mark.usefixtures("no_mpi")
-def test_a_launch_of_one_rank_without_mpi_does_not_warn(monkeypatch):
+def test_a_launch_of_one_rank_needs_no_mpi(monkeypatch):
     monkeypatch.setenv("PMI_SIZE", "1")
-    assert create_communicator().size == 1  # a warning would be an error here
+    assert create_communicator().size == 1
+
+
+def test_the_backend_of_ranks_that_are_started():
+    """The argument wins over the variable, and the variable over the default."""
+    named = {"COBRE_COMM_BACKEND": "tcp"}
+    assert backend_to_start(env={}) == "shm"
+    assert backend_to_start(env={"COBRE_TCP_COORDINATOR": "node-1"}) == "tcp"
+    assert backend_to_start(env={"COBRE_TCP_COORDINATOR": "node-1", "COBRE_COMM_BACKEND": "shm"}) == "shm"
+    assert (backend_to_start(env=named), backend_of_workers(2, env=named)) == ("tcp", "tcp")
+    assert backend_of_workers(2, "shm", named) == "shm"
+    assert backend_of_workers(2, "mpi", {}) == "mpi", "which refuses when it is to start them"
+    with pytest.raises(InvalidBackend, match="'smh' is not a backend"):
+        backend_of_workers(2, "smh", {})
+
+
+@pytest.mark.parametrize(
+    ("requested", "env", "words"),
+    [
+        ("auto", {"COBRE_COMM_BACKEND": "local"}, "4 workers were asked .* COBRE_COMM_BACKEND is 'local'"),
+        ("local", {"COBRE_COMM_BACKEND": "shm"}, "4 workers were asked .* backend is 'local'"),
+        ("auto", {"COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "2"}, "rank 1 of 2 .* cannot start 4 workers"),
+        ("shm", {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, "rank 0 of 2 .*MPI launcher"),
+        ("auto", {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "3"}, "rank 1 of 3 .*SLURM_PROCID"),
+    ],
+)
+def test_workers_that_contradict_the_environment_are_refused(requested, env, words):
+    with pytest.raises(InitializationFailed, match=words) as raised:
+        backend_of_workers(4, requested, env)
+    assert raised.value.args[2] == "IncompatibleSettings"
+
+
+def test_workers_in_each_process_of_a_launcher_are_started_if_that_is_said_twice():
+    env = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2", "COBRE_COMM_BACKEND": "local"}
+    assert backend_of_workers(4, "shm", env) == "shm"
+    with pytest.raises(MissingConfiguration, match="COBRE_SHM_RANK"):
+        backend_of_workers(4, "shm", {"COBRE_SHM_SIZE": "2"})
 
 
 @pytest.mark.usefixtures("no_mpi")
@@ -238,7 +350,8 @@ def test_a_process_that_nobody_launched_is_no_rank(backend):
         ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "PMI_RANK": "0"}, 2, 4),
         ({"PMIX_RANK": "2", "PMI_SIZE": "3"}, 2, 3),
         ({**SLURM_BATCH, "SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4"}, 2, 4),
-        ({"MPI_LOCALRANKID": "1"}, 0, 1),
+        ({"MPI_LOCALRANKID": "1"}, 1, 2),
+        ({"PMI_RANK": "0"}, 0, 1),
     ],
 )
 @pytest.mark.usefixtures("mpi")

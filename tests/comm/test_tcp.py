@@ -1,11 +1,13 @@
 """The tcp backend between real processes: the kit, the bits, large payloads, mismatches, what stays."""
 
 import os
+import socket
 import sys
 
 import pytest
 
 from cobre.comm import run_ranks
+from cobre.comm.assembly.admission import prepare
 from tests.comm import group_bodies, tcp_bodies
 from tests.comm.tcp_ranks import run_tcp
 
@@ -39,6 +41,21 @@ def test_the_bits_are_those_of_every_other_backend(size):
 def test_a_large_allreduce_works_in_place(size, topology):
     """A length that neither ranks nor chunks divide."""
     assert all(run_tcp(tcp_bodies.large_allreduce_in_place, size, 1_000_003, topology=topology))
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_CONGESTION"), reason="the system has one congestion control")
+def test_connections_within_a_machine_are_not_paced():
+    """Those to one's own address: another one may lie beyond a network, which has its own default."""
+
+    def control(connection):
+        return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        for source in ("127.0.0.1", "127.0.0.2"):
+            with socket.create_connection(listener.getsockname(), source_address=(source, 0)) as connection:
+                default = control(connection)
+                prepare(connection)
+                assert control(connection) == (b"reno" if source == "127.0.0.1" else default)
 
 
 @in_both_topologies

@@ -258,15 +258,28 @@ def test_beyond_loopback_a_secret_is_needed(rank, address, monkeypatch):
 
 
 @needs_proc
-def test_a_rank_that_ends_before_the_group_is_complete_may_be_started_again(start):
-    with group(3) as variables:
-        port = int(variables[0]["COBRE_TCP_PORT"])
-        rank_0, unlucky = start(variables[0]), start(variables[1])
-        eventually(lambda: settled(port, 2))
+@pytest.mark.parametrize("victim", [1, 2])
+def test_a_rank_that_ends_before_the_group_is_complete_is_named_at_once(start, victim):
+    """Rank 3 never comes; nothing but this death ends the others."""
+    with group(4) as variables:
+        ranks = [start(own) for own in variables[:3]]
+        eventually(lambda: settled(int(variables[0]["COBRE_TCP_PORT"]), 4))
+        unlucky = ranks.pop(victim)
         unlucky.process.kill()
-        unlucky.process.wait()
-        again, rank_2 = start(variables[1]), start(variables[2])
-        assert [words(rank) for rank in (rank_0, again, rank_2)] == ["met 3"] * 3
+        told = (
+            f"rank {victim} (pid {unlucky.pid}) exited before the group was complete; read its own traceback"
+        )
+        for rank in ranks:
+            assert words(rank).startswith(failed(told))
+
+
+@needs_proc
+def test_a_rank_0_that_ends_before_the_group_is_complete_is_named_at_once(start):
+    with group(3) as variables:
+        rank_0, rank_1 = start(variables[0]), start(variables[1])
+        eventually(lambda: settled(int(variables[0]["COBRE_TCP_PORT"]), 2))
+        rank_0.process.kill()
+        assert words(rank_1).startswith(failed("rank 0 left before the group was complete"))
 
 
 def knock(port, channel, member):
@@ -279,20 +292,19 @@ def knock(port, channel, member):
 
 @needs_proc
 @pytest.mark.parametrize("channels", [[CONTROL], [CONTROL, DATA]], ids=["half_in", "all_in"])
-def test_whoever_replaces_a_rank_at_once_is_not_taken_for_its_twin(start, channels):
-    """Not even in the moment after it has ended."""
+def test_a_rank_that_ends_on_its_way_in_is_named_at_once(start, channels):
+    """As soon as it has proved itself it is a rank, and missed."""
     with group(3) as variables:
         for own in variables:
             del own["COBRE_TCP_SECRET"]
         port = int(variables[0]["COBRE_TCP_PORT"])
         rank_0 = start(variables[0])
         eventually(lambda: listens(port))
-        for _ in range(20):
-            member = os.urandom(16)
-            for connection in [knock(port, channel, member) for channel in channels]:
-                connection.close()
-        ranks = [rank_0, *(start(own) for own in variables[1:])]
-        assert [words(rank) for rank in ranks] == ["met 3"] * 3
+        member = os.urandom(16)
+        for connection in [knock(port, channel, member) for channel in channels]:
+            connection.close()
+        told = f"rank 1 (pid {os.getpid()}) exited before the group was complete"
+        assert words(rank_0).startswith(failed(told))
 
 
 def test_a_data_connection_may_be_let_in_before_its_control_connection(monkeypatch):

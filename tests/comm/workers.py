@@ -103,6 +103,7 @@ class Pool:
             for rank, worker in enumerate(ranks):
                 fact = worker.hear()
                 assert fact.get("joined") == rank, fact
+                worker.joined_at = fact["at"]
         return ranks
 
     def replace(self, worker):

@@ -20,7 +20,23 @@ from cobre.comm.contract import BackendCommunicator, Communicator, SharedMemoryP
 from cobre.comm.regions.gather import GatherRegion
 from cobre.comm.regions.shared import HeapRegion, SharedRegion
 from cobre.comm.registry import Backend, BackendConfig, BackendStatus, LaunchedRank, available_backends
-from cobre.comm.selection import Choice, choose, create_communicator, launched_rank
+from cobre.comm.selection import (
+    Choice,
+    backend_of_workers,
+    backend_to_start,
+    choose,
+    create_communicator,
+    launched_rank,
+    names_group,
+    refuse_to_run_alone,
+)
+from cobre.comm.threads import (
+    ThreadChoice,
+    agree_on_threads,
+    choose_threads,
+    get_threads,
+    set_threads,
+)
 from cobre.comm.topology import MpiInfo, SlurmInfo, Topology, gather_topology
 from cobre.errors import (
     AllocationFailed,
@@ -70,14 +86,23 @@ __all__ = [
     "ShmConfig",
     "SlurmInfo",
     "TcpConfig",
+    "ThreadChoice",
     "Topology",
     "WorkerError",
+    "agree_on_threads",
     "available_backends",
+    "backend_of_workers",
+    "backend_to_start",
     "choose",
+    "choose_threads",
     "create_communicator",
     "gather_topology",
+    "get_threads",
     "launched_rank",
+    "names_group",
+    "refuse_to_run_alone",
     "run_ranks",
+    "set_threads",
 ]
 
 

@@ -32,6 +32,13 @@ class Setting(NamedTuple):
         shown = None if actual is None else "(not shown)" if self.secret else str(actual)
         return ConfigurationProblem(label, self.expected, shown, self.example)
 
+    def problem_in_code(self, label: str, actual: object) -> ConfigurationProblem:
+        """Say that a value given in code is malformed; a number as text would look right in the message."""
+        problem = self.problem(label, actual)
+        if isinstance(actual, str) and self.parse is not str:
+            return problem._replace(expected=f"a number, not a string: {self.expected}")
+        return problem
+
 
 def _setting(rule: Setting, default: Any = MISSING) -> Any:
     return field(default=default, metadata={"setting": rule}, repr=not rule.secret)
@@ -87,9 +94,11 @@ MPI_LAUNCHER_VARIABLES = (
     "OMPI_COMM_WORLD_RANK",
     "OMPI_COMM_WORLD_SIZE",
     "MPI_LOCALRANKID",
+    "PMIX_RANK",
     "SLURM_PROCID",
 )
-_HOST = r"\S+"
+#: A name or an address; a single colon would come before a port.
+_HOST = r"[^\s:\[\]]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(%\S+)?"
 _LOOPBACK = r"localhost|::1|127(\.[0-9]+){3}"
 
 
@@ -117,20 +126,18 @@ class _Settings:
             except ValueError:
                 values.pop(name, None)
                 problems.append(rule.problem(rule.variable, text))
-        variables = {name: rule.variable for name, rule, _ in cls._declared()}
-        known = {problem.variable for problem in problems}
-        problems += [one for one in cls._contradictions(values, variables) if one.variable not in known]
-        cls._raise(problems)
+        cls._raise(problems, values, {name: rule.variable for name, rule, _ in cls._declared()})
         return cls(**values)
 
     @classmethod
     def launched_as(cls, env: Mapping[str, str]) -> LaunchedRank | None:
-        """Read the variables of ``rank`` and ``size`` alone; None if there is no rank."""
+        """Read the variables of ``rank`` and ``size`` alone; None if neither is set."""
         rules = {name: rule for name, rule, _ in cls._declared()}
-        if rules["rank"].variable not in env:
+        variables = [rules[name].variable for name in ("rank", "size")]
+        if not any(variable in env for variable in variables):
             return None
         try:
-            rank, size = (rules[name].parse(env.get(rules[name].variable, "")) for name in ("rank", "size"))
+            rank, size = (rules["rank"].parse(env.get(variable, "")) for variable in variables)
         except ValueError:
             cls.from_env(env)  # raises, and lists everything else that is wrong
             raise
@@ -139,12 +146,11 @@ class _Settings:
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name, _, _ in self._declared()}
         labels = {name: f"{type(self).__name__}.{name}" for name in values}
-        problems = [
-            rule.problem(labels[name], values[name])
-            for name, rule, required in self._declared()
-            if (required or values[name] is not None) and not rule.accepts(values[name])
-        ]
-        self._raise(problems or self._contradictions(values, labels))
+        problems = []
+        for name, rule, required in self._declared():
+            if (required or values[name] is not None) and not rule.accepts(values[name]):
+                problems.append(rule.problem_in_code(labels[name], values.pop(name)))
+        self._raise(problems, values, labels)
 
     @classmethod
     def _declared(cls) -> list[tuple[str, Setting, bool]]:
@@ -153,7 +159,12 @@ class _Settings:
         return [(one.name, one.metadata["setting"], one.default is MISSING) for one in declared]
 
     @classmethod
-    def _raise(cls, problems: list[ConfigurationProblem]) -> None:
+    def _raise(
+        cls, problems: list[ConfigurationProblem], values: Mapping[str, Any], labels: Mapping[str, str]
+    ) -> None:
+        """Raise what is wrong with single settings, and with the ``values`` that are fine alone, at once."""
+        known = {problem.variable for problem in problems}
+        problems += [one for one in cls._contradictions(values, labels) if one.variable not in known]
         if problems:
             raise MissingConfiguration(cls.backend, problems)
 
@@ -227,7 +238,13 @@ class TcpConfig(_Settings):
     rank: int = _setting(_rank("COBRE_TCP_RANK"))
     size: int = _setting(_size("COBRE_TCP_SIZE"))
     coordinator: str | None = _setting(
-        _text("COBRE_TCP_COORDINATOR", "the host name or address of rank 0", "node-1.example", _HOST), None
+        _text(
+            "COBRE_TCP_COORDINATOR",
+            "the host name or address of rank 0, without a port: COBRE_TCP_PORT holds that",
+            "node-1.example",
+            _HOST,
+        ),
+        None,
     )
     port: int = _setting(
         _whole("COBRE_TCP_PORT", "the port of rank 0, from 1 to 65535", "29500", 1, 65535), 29500
@@ -308,18 +325,22 @@ class TcpConfig(_Settings):
             problems.append(ConfigurationProblem(labels[name], expected, actual, example))
 
         rank, coordinator = values.get("rank"), values.get("coordinator")
-        if rank and coordinator is None:
-            expected = "the host name or address of rank 0, because this is another rank"
-            complain("coordinator", expected, None, "node-1.example")
+        if coordinator is None and rank != 0:
+            why = "because this is another rank" if rank else "unless this is rank 0"
+            complain("coordinator", f"the host name or address of rank 0, {why}", None, "node-1.example")
         if values.get("secret") is not None and values.get("secret_file") is not None:
             expected = f"nothing while {labels['secret']} is set: give the secret one way"
             complain("secret_file", expected, values["secret_file"], "to leave it unset")
-        host = coordinator if rank else values.get("bind_addr", cls.bind_addr)
+        host = values.get("bind_addr", cls.bind_addr) if rank == 0 else coordinator
         unsecured = values.get("secret") is None and values.get("secret_file") is None
         alone = values.get("size") == 1
-        if unsecured and not alone and rank is not None and host and not re.fullmatch(_LOOPBACK, host):
-            expected = f"the group's secret, because {host} is reached from other machines too"
-            complain("secret", expected, None, "the output of openssl rand -hex 32")
+        if unsecured and not alone and not re.fullmatch(_LOOPBACK, host or ""):
+            why = (
+                f"because {host} is reached from other machines too"
+                if host
+                else "unless rank 0 is on loopback"
+            )
+            complain("secret", f"the group's secret, {why}", None, "the output of openssl rand -hex 32")
         tls = ("tls_cert", "tls_key", "tls_ca")
         given = [name for name in tls if values.get(name) is not None]
         for name in tls if given else ():
@@ -345,11 +366,24 @@ class MpiConfig(_Settings):
     @classmethod
     def launched_as(cls, env: Mapping[str, str]) -> LaunchedRank:
         """Read the launcher's variables; 0 of 1 if it sets none that we know: then only MPI can tell."""
-        rank = _first_number(env, "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", default=0)
-        size = _first_number(env, "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", default=1)
-        return LaunchedRank(cls.backend, rank, size)
+        return LaunchedRank(cls.backend, _first_number(env, *_MPI_RANKS) or 0, cls.promised_size(env) or 1)
+
+    @staticmethod
+    def promised_size(env: Mapping[str, str]) -> int | None:
+        """Return how many ranks, at least, the launcher's variables promise; None if they do not say."""
+        size = _first_number(env, "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+        rank = _first_number(env, *_MPI_RANKS)
+        return rank + 1 if size is None and rank else size
 
 
-def _first_number(env: Mapping[str, str], *variables: str, default: int) -> int:
-    texts = (env.get(variable, "") for variable in variables)
-    return next((int(text) for text in texts if text.isdecimal()), default)
+_MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MPI_LOCALRANKID")
+
+
+def _first_number(env: Mapping[str, str], *variables: str) -> int | None:
+    variable = next((variable for variable in variables if variable in env), None)
+    if variable is None:
+        return None
+    if env[variable].isdecimal():
+        return int(env[variable])
+    problem = ConfigurationProblem(variable, "a number, set by the MPI launcher", env[variable], "4")
+    raise MissingConfiguration(MpiConfig.backend, [problem])

@@ -32,6 +32,9 @@ from cobre.comm.regions.gather import (
     require_equal_counts,
 )
 from cobre.errors import AllocationFailed, InvalidBufferSize
+from cobre.logs import logger
+
+_log = logger(__name__)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -211,8 +214,10 @@ class Communicator(Closing):
         self._turn.enter_to_close()
         try:
             self._closed = True
+            before = self._turn.finished
             self._turn.finish("this communicator was closed; create a new one")
             self._close()
+            _log.info("left the group; %s", before or "no collective had failed")
         finally:
             self._turn.leave()
 

@@ -23,7 +23,14 @@ from cobre.comm.regions.shared import SharedRegion
 from cobre.comm.regions.windows import Windows
 from cobre.comm.registry import Backend, LaunchedRank
 from cobre.comm.topology import MpiInfo, gather_topology
-from cobre.errors import BackendNotAvailable, CollectiveFailed, InitializationFailed
+from cobre.errors import (
+    AllocationFailed,
+    BackendNotAvailable,
+    CollectiveFailed,
+    CommError,
+    InitializationFailed,
+    InvalidCommunicator,
+)
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -154,7 +161,7 @@ def _start() -> Any:
                 f"this process was started by a rank (pid {owner}) and is none itself, though it has the "
                 "launcher's variables too; set COBRE_COMM_BACKEND=local for it",
             )
-        mpi.Init_thread(mpi.THREAD_SERIALIZED)
+        mpi.Init_thread(mpi.THREAD_SERIALIZED)  # MPICH takes five times as long with more
         atexit.register(_finish, mpi)
         _abort_on_uncaught_exceptions(mpi)
     if (promised := MpiConfig.launched_as(os.environ).size) > mpi.COMM_WORLD.Get_size() == 1:
@@ -218,6 +225,19 @@ def abort_job(code: int) -> None:
     sys.stdout.flush()
     time.sleep(PAUSE_BEFORE_ABORT_S)
     mpi.COMM_WORLD.Abort(code)
+
+
+def error_of(operation: str, message: str, error_class: int, size_bytes: int) -> CommError:
+    """Return the exception for an error that MPI reports in a collective of so many bytes.
+
+    Buffers, counts and roots are checked before MPI sees them, so there is no more to say of their classes.
+    """
+    mpi = _loaded_mpi()
+    if error_class == mpi.ERR_COMM:
+        return InvalidCommunicator(f"{operation}: {message}; create a new communicator")
+    if error_class == mpi.ERR_NO_MEM:
+        return AllocationFailed(size_bytes, f"{operation}: {message}")
+    return CollectiveFailed(operation, message, error_class)
 
 
 def _types(mpi: Any) -> list[MPI.Datatype | None]:

@@ -119,11 +119,25 @@ def load(name: str, source: str = "backend") -> Backend[Any]:
         InvalidBackend: no backend has that name; ``source`` says who asked.
         BackendNotAvailable: it cannot run here.
     """
+    try:
+        return _usable(name, source)
+    except BackendNotAvailable as exc:
+        others = [other for other in backend_names() if other != name and _can_run(other)]
+        raise BackendNotAvailable(exc.requested, exc.reason, exc.remedy, others) from exc.__cause__
+
+
+def _usable(name: str, source: str = "backend") -> Backend[Any]:
     backend = find(name, source)
-    obstacle = backend.obstacle()
-    if obstacle is not None:
+    if (obstacle := backend.obstacle()) is not None:
         raise obstacle
     return backend
+
+
+def _can_run(name: str) -> bool:
+    try:
+        return bool(_usable(name))
+    except BackendNotAvailable:
+        return False
 
 
 def available_backends() -> dict[str, BackendStatus]:
@@ -143,7 +157,7 @@ def backend_names() -> tuple[str, ...]:
 def _status(name: str) -> BackendStatus:
     origin = "cobre" if name in BUILTIN else _distribution(_added()[name][0])
     try:
-        return BackendStatus(name, True, load(name).summary, "", "", origin)
+        return BackendStatus(name, True, _usable(name).summary, "", "", origin)
     except BackendNotAvailable as exc:
         return BackendStatus(name, False, "", exc.reason, exc.remedy, origin)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cobre._native import Turn
-from cobre.comm.assembly.rendezvous import Rendezvous
+from cobre.comm.assembly.rendezvous import Rendezvous, has_ended, rank_0_ended
 from cobre.comm.config import ShmConfig
 from cobre.comm.contract import NativeCommunicator
 from cobre.comm.regions.shared import SharedRegion, available_bytes
@@ -58,6 +58,8 @@ class Segment(NamedTuple):
         try:
             memory = _map_descriptor_of(self.pid, self.fd, shm_segment_bytes(size, self.slot_bytes))
         except OSError as exc:
+            if has_ended(self.pid):
+                raise InitializationFailed("shm", rank_0_ended(self.pid)) from None
             raise InitializationFailed(
                 "shm",
                 f"cannot map the segment of rank 0 (pid {self.pid}): {exc.strerror}; "
@@ -75,9 +77,14 @@ class ShmCommunicator(NativeCommunicator):
     def __init__(self, segment: Segment, settings: ShmConfig) -> None:
         super().__init__(settings.rank, settings.size)
         self._settings = settings
-        self._group = group = segment.attach(settings, self._turn)
-        self._use(group)
-        group.join()
+        self._group = segment.attach(settings, self._turn)
+        self._use(self._group)
+
+    def join(self, rendezvous: Rendezvous) -> None:
+        """Meet the other ranks. A collective."""
+        self._group.join()
+        # Before the next collective: if rank 0 is killed first, the others notice there and remove the note.
+        rendezvous.remove()
         self.topology = gather_topology(self, "shm")
 
     @property
@@ -101,37 +108,53 @@ class ShmCommunicator(NativeCommunicator):
                     memory = _map_descriptor_of(self._group.pid_of(0), int(answer[0]), requested)
                 except (OSError, OverflowError, ValueError) as exc:
                     problem = str(exc)
-            mapped_by_all = self._group.all("create_shared_region", memory is not None)
+            mapped_by_all = self._all_have("create_shared_region", memory)
         finally:
             if fd >= 0:
                 os.close(fd)  # the mappings keep the memory
         if memory is None or not mapped_by_all:
-            # If a rank died meanwhile that is the reason, and this raises it.
-            self._group.all("create_shared_region", True)
             raise AllocationFailed(requested, problem or "another rank of this machine has no memory for it")
         return ShmRegion(memory, count, dtype, self)
 
     def _split_local(self) -> ShmCommunicator:
         own: Segment | None = None
-        problem: AllocationFailed | None = None
+        local: ShmCommunicator | None = None
+        problem = ""
         if self._rank == 0:
             try:
                 own = Segment.create(self._size, self._settings.slot_bytes)
             except AllocationFailed as exc:
-                problem = exc  # the others must hear of it before it is raised
+                problem = exc.message  # the others must hear of it before it is raised
         try:
             ticket = np.array(own or (0, 0, 0, 0), np.uint64)
             self._group.announce("split_local", 0, "", 0, ticket)
-            segment = Segment(*ticket.tolist())
-            if segment.pid == 0:
-                nbytes = shm_segment_bytes(self._size, self._settings.slot_bytes)
-                raise problem or AllocationFailed(nbytes, "rank 0 has no memory for it")
-            return ShmCommunicator(segment, self._settings)
-        except InitializationFailed as exc:
-            raise CollectiveFailed("split_local", exc.message) from exc
+            if ticket[0]:
+                try:
+                    local = self._adopted(Segment(*ticket.tolist()))
+                except InitializationFailed as exc:
+                    problem = exc.message
+            joined_by_all = self._all_have("split_local", local)
         finally:
             if own is not None:
                 os.close(own.fd)
+        if local is None or not joined_by_all:
+            nbytes = shm_segment_bytes(self._size, self._settings.slot_bytes)
+            raise AllocationFailed(nbytes, problem or "another rank of this machine has no memory for it")
+        return local
+
+    def _adopted(self, segment: Segment) -> ShmCommunicator:
+        """Return a communicator of the same ranks, which is complete once they meet in this one."""
+        local = ShmCommunicator(segment, self._settings)
+        local._group.adopt(self._group)
+        local.topology = self.topology
+        return local
+
+    def _all_have(self, operation: str, mine: object) -> bool:
+        """True if no rank has None."""
+        if self._group.all(operation, mine is not None):
+            return True
+        self._group.all(operation, True)  # if a rank died meanwhile, that is the reason, and this raises it
+        return False
 
 
 class ShmRegion(SharedRegion):
@@ -170,16 +193,18 @@ class ShmBackend(Backend[ShmConfig]):
 
     def connect(self, config: ShmConfig) -> ShmCommunicator:
         """Join the other ranks under the agreed name, within ``timeout_s``."""
-        rendezvous = Rendezvous(config.name)
         own: Segment | None = None
         try:
-            if config.rank == 0:
-                own = segment = Segment.create(config.size, config.slot_bytes)
-                rendezvous.publish(config.size, own.fd, own.token, own.slot_bytes)
-            else:
-                note = rendezvous.find(config.size, config.timeout_s)
-                segment = Segment(note.pid, note.fd, note.token, note.slot_bytes)
-            return ShmCommunicator(segment, config)
+            with Rendezvous(config.name) as rendezvous:
+                if config.rank == 0:
+                    own = segment = Segment.create(config.size, config.slot_bytes)
+                    rendezvous.publish(config.size, own.fd, own.token, own.slot_bytes)
+                else:
+                    note = rendezvous.find(config.size, config.timeout_s)
+                    segment = Segment(note.pid, note.fd, note.token, note.slot_bytes)
+                comm = ShmCommunicator(segment, config)
+                comm.join(rendezvous)
+                return comm
         except CollectiveFailed as exc:
             raise InitializationFailed(self.name, exc.message) from None
         except AllocationFailed as exc:
@@ -187,7 +212,6 @@ class ShmBackend(Backend[ShmConfig]):
         finally:
             if own is not None:
                 os.close(own.fd)
-                rendezvous.remove()
 
     def launched_as(self, env: Mapping[str, str]) -> LaunchedRank | None:
         """Read ``COBRE_SHM_RANK`` and ``COBRE_SHM_SIZE``."""

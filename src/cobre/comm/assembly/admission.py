@@ -17,6 +17,9 @@ from typing import NamedTuple
 from cobre.comm.assembly.handshake import Hello, NotAMember, Refusal, greet
 from cobre.comm.assembly.tls import Tls
 from cobre.errors import InitializationFailed
+from cobre.logs import logger
+
+_log = logger(__name__)
 
 #: Time limit for the handshake of a connection.
 PROOF_SECONDS = 5.0
@@ -144,6 +147,7 @@ class AdmissionListener:
                 self._found.put(problem)
             elif isinstance(problem, (NotAMember, ssl.SSLError)):
                 self.rejected += 1
+                _log.warning("a connection from %s was refused: %s", address, problem)
             with self._lock:
                 self._pending.pop(connection, None)
             connection.close()
@@ -199,6 +203,15 @@ def prepare(connection: socket.socket) -> None:
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         if hasattr(socket, option):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    with suppress(OSError):
+        _do_not_pace(connection)
+
+
+def _do_not_pace(connection: socket.socket) -> None:
+    """Within one machine no network is congested, and BBR, where it is the default, only holds bytes back."""
+    here, there = connection.getsockname()[0], connection.getpeername()[0]
+    if here == there and hasattr(socket, "TCP_CONGESTION"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
 
 
 def _shut(connection: socket.socket) -> None:

@@ -13,6 +13,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 MAGIC = b"cobretcp"
@@ -95,7 +96,10 @@ def greet(
     problem = objection(peer)
     text = (problem or "").encode()[:MOST_TEXT_BYTES]
     verdict = _VERDICT.pack(REFUSED if problem else WELCOME, len(text))
-    connection.sendall(verdict + _proof(secret, b"cobre-tcp server", hello, challenge, verdict, text) + text)
+    with suppress(OSError):  # it is a member, and missed as such if it has ended
+        connection.sendall(
+            verdict + _proof(secret, b"cobre-tcp server", hello, challenge, verdict, text) + text
+        )
     if problem:
         raise Refusal(problem)
     return peer

@@ -5,21 +5,25 @@ through rank 0's entry in ``/proc``, which only the same user can. All they need
 which process and which descriptor. The note lies either
 
 - in a file of the agreed name in ``/dev/shm``, readable by this user only, and removed as soon as all
-  have come; or
+  have come. Rank 0 keeps it locked: a note without a lock has lost its rank 0, and whoever finds it removes
+  it; or
 - in an anonymous file of the process that started the ranks, named like ``/proc/4711/fd/5``. Then no
   name ever exists, and nothing can remain even if everybody is killed in the same moment.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import select
 import stat
 import struct
 import time
 import zlib
 from contextlib import suppress
-from typing import NamedTuple
+from types import TracebackType
+from typing import NamedTuple, Self
 
 from cobre.errors import InitializationFailed
 
@@ -64,8 +68,19 @@ class Rendezvous:
     def __init__(self, name: str) -> None:
         self._inherited = _INHERITED.fullmatch(name) is not None
         self._path = name if self._inherited else _FOLDER + name
-        self._has_name = False
+        self._held = -1  # descriptor of the own note, locked
         self._generation = self._next_generation() if self._inherited else 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave no note behind, neither an own one nor that of a rank 0 which has been killed."""
+        self.remove()
+        if error is not None and not self._inherited:
+            self._remove_abandoned()
 
     def _next_generation(self) -> int:
         try:
@@ -81,40 +96,45 @@ class Rendezvous:
 
     def publish(self, size: int, fd: int, token: int, slot_bytes: int) -> None:
         """Write the note; called by rank 0 when the segment is ready."""
-        flags = os.O_WRONLY | os.O_CLOEXEC
-        if not self._inherited:
-            flags |= os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        place, flags = (self._path, 0) if self._inherited else (os.path.dirname(self._path), os.O_TMPFILE)
         try:
-            place = os.open(self._path, flags, 0o600)
-        except FileExistsError:
-            raise InitializationFailed("shm", self._taken()) from None
-        except OSError as exc:
-            raise InitializationFailed("shm", f"cannot write a note to {self._path}: {exc.strerror}") from exc
-        self._has_name = not self._inherited
-        try:
+            self._held = os.open(place, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+            fcntl.flock(self._held, fcntl.LOCK_EX)
             note = Note(self._generation, size, os.getpid(), fd, token, slot_bytes)
-            os.pwrite(place, note.pack(), 0)
+            os.pwrite(self._held, note.pack(), 0)
+            if not self._inherited:
+                self._show()
         except OSError as exc:
-            self.remove()
             raise InitializationFailed(
-                "shm", f"cannot write {self._path}: {exc.strerror}; free some space"
+                "shm", f"cannot write a note to {self._path}: {exc.strerror}; free some space"
             ) from exc
-        finally:
-            os.close(place)
+
+    def _show(self) -> None:
+        """Give the note its name; it is complete and locked by now."""
+        for pause_s in (0.001, 0.01, 0.1):
+            try:
+                # With some descriptor of a folder, though both paths are absolute: else it follows no link.
+                os.link(f"/proc/self/fd/{self._held}", self._path, src_dir_fd=self._held)
+            except FileExistsError:
+                if not self._remove_abandoned():
+                    time.sleep(pause_s)  # another rank may be removing it at this moment
+            else:
+                return
+        raise InitializationFailed("shm", self._taken())
 
     def find(self, size: int, timeout_s: float) -> Note:
         """Wait for rank 0's note; called by the other ranks."""
         deadline = time.monotonic() + timeout_s
         pause_s = 0.0005
         while time.monotonic() < deadline:
-            note = self._read()
+            note, is_abandoned = self._read()
             if note is not None and note.generation == self._generation:
+                if is_abandoned:
+                    raise InitializationFailed("shm", rank_0_ended(note.pid))
                 if note.size != size:
                     raise InitializationFailed(
                         "shm", f"this rank expects {size} ranks, rank 0 expects {note.size}"
                     )
-                if not _alive(note.pid):
-                    raise InitializationFailed("shm", self._taken())
                 return note
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, 0.02)
@@ -125,18 +145,40 @@ class Rendezvous:
 
     def remove(self) -> None:
         """Remove the note of this process, if any, once all have attached or the group has failed."""
-        if self._has_name:
-            self._has_name = False
-            with suppress(FileNotFoundError):
+        if self._held >= 0:
+            if not self._inherited:
+                self._unlink(self._held)
+            os.close(self._held)
+            self._held = -1
+
+    def _remove_abandoned(self) -> bool:
+        """Remove the note of a rank 0 that has been killed; True if the name is free now."""
+        try:
+            place = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as exc:
+            return isinstance(exc, FileNotFoundError)
+        try:
+            if Note.unpack(os.pread(place, _FORMAT.size, 0)) is None or not _lock(place):
+                return False
+            self._unlink(place)
+            return True
+        finally:
+            os.close(place)
+
+    def _unlink(self, locked: int) -> None:
+        """Remove the name if it is that of a locked file: nobody else removes or replaces it meanwhile."""
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(locked), os.stat(self._path, follow_symlinks=False)):
                 os.unlink(self._path)
 
-    def _read(self) -> Note | None:
+    def _read(self) -> tuple[Note | None, bool]:
+        """Return the note, if it is complete, and whether its rank 0 has left it."""
         try:
             place = os.open(
                 self._path, os.O_RDONLY | os.O_CLOEXEC | (0 if self._inherited else os.O_NOFOLLOW)
             )
         except FileNotFoundError:
-            return None
+            return None, False
         except OSError as exc:
             raise InitializationFailed(
                 "shm", f"cannot read {self._path}: {exc.strerror}; whose is it?"
@@ -149,23 +191,44 @@ class Rendezvous:
                 raise InitializationFailed(
                     "shm", f"{self._path} is not private to this user; somebody else may have put it there"
                 )
-            return Note.unpack(os.pread(place, _FORMAT.size, 0))
+            note = Note.unpack(os.pread(place, _FORMAT.size, 0))
+            return note, note is not None and note.generation == self._generation and _lock(place)
         finally:
             os.close(place)
 
     def _taken(self) -> str:
-        note = self._read()
-        if note is not None and _alive(note.pid):
-            return f"another group is using {self._path} (its rank 0 is pid {note.pid}); choose another name"
-        owner = f"pid {note.pid}, which is gone" if note is not None else "somebody who has not finished it"
-        return f"{self._path} was left behind by {owner}; remove it: rm {self._path}"
+        note, _ = self._read()
+        if note is None:
+            return f"{self._path} is there already and is no note of a group; choose another name"
+        return f"another group is using {self._path} (its rank 0 is pid {note.pid}); choose another name"
 
 
-def _alive(pid: int) -> bool:
+def rank_0_ended(pid: int) -> str:
+    """Return the words for a rank 0 that will not complete its group."""
+    what = "exited" if has_ended(pid) else "gave up"
+    return f"rank 0 (pid {pid}) {what} before the group was complete; read its own traceback first"
+
+
+def has_ended(pid: int) -> bool:
+    """True if there is no such process, or nothing of it but its exit status."""
     try:
-        os.kill(pid, 0)
+        pidfd = os.pidfd_open(pid)
     except ProcessLookupError:
+        return True
+    except OSError:  # no descriptor is free, or the kernel is older than 5.3
         return False
-    except PermissionError:
-        pass
+    try:
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        return bool(poll.poll(0))
+    finally:
+        os.close(pidfd)
+
+
+def _lock(place: int) -> bool:
+    """Lock an open file until it is closed, unless somebody else keeps it locked."""
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
     return True

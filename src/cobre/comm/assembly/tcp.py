@@ -41,6 +41,7 @@ SLACK_SECONDS = 1.0
 _FRAME = struct.Struct("=4sB3xQ40x")  # header of a frame, with the fields that control frames use
 _BEGIN, _ABORT = 16, 20
 _MOST_BEGIN_BYTES = 16 << 20
+_FAILED = "the group has failed meanwhile"
 _NO_BEGINNING = "rank 0 sent a malformed start message"
 
 
@@ -90,7 +91,6 @@ class _Coordinator:
     def __init__(self, config: TcpConfig, secret: bytes, tls: Tls | None) -> None:
         self._config, self._secret, self._tls = config, secret, tls
         self._lock = threading.Lock()  # objections are raised in threads of the listener
-        self._came_in = threading.Condition(self._lock)
         self._expected: dict[int, Hello] = {}  # first message of each rank
         self._control: dict[int, Peer] = {}
         self._data: dict[int, Peer] = {}
@@ -104,6 +104,8 @@ class _Coordinator:
             admission = AdmissionListener(listener, self._secret, self._objection, self._tls)
             try:
                 while not self._is_full():
+                    if problem := self._loss():
+                        raise InitializationFailed("tcp", problem)
                     left = deadline - time.monotonic()
                     if left <= 0:
                         raise InitializationFailed("tcp", self._missing(admission.rejected))
@@ -134,33 +136,33 @@ class _Coordinator:
     def _clash(self, who: str, hello: Hello) -> str | None:
         """Return the conflict if another process has this rank already; otherwise reserve the rank."""
         with self._lock:
-            if hello.channel == CONTROL:
-                # The previous process of this rank may just have ended, perhaps during its handshake.
-                self._came_in.wait_for(lambda: not self._is_connecting(hello), timeout=1)
-                if not self._full:
-                    self._forget_who_left()
             known = self._expected.get(hello.rank)
             if hello.channel == CONTROL and hello.rank != 0 and not known:
                 self._expected[hello.rank] = hello
                 return None
         if hello.channel == DATA and known and known.member == hello.member:
             return None
+        if problem := self._loss():  # perhaps it comes in place of a process that has just ended
+            return problem
         if hello.rank != 0 and not known:
             return f"{who} opened its connections in the wrong order"
         other = known.pid if known else os.getpid()
         pids = f"pid {other} and pid {hello.pid}"
         return f"two processes have rank {hello.rank}: {pids}; give each process its own rank"
 
-    def _is_connecting(self, hello: Hello) -> bool:
-        """True if another process of this rank was accepted, but its connection is not registered yet."""
-        known = self._expected.get(hello.rank)
-        return known is not None and known.member != hello.member and hello.rank not in self._control
+    def _loss(self) -> str | None:
+        """Return the words for a rank that came and has ended before the group was complete, if any."""
+        with self._lock:
+            for rank, peer in self._control.items():
+                if not _is_silent(peer.connection):
+                    who = f"rank {rank} (pid {peer.hello.pid})"
+                    return f"{who} exited before the group was complete; read its own traceback first"
+        return None
 
     def _welcome(self, peer: Peer | None) -> None:
+        if peer is None:
+            return
         with self._lock:
-            if peer is None:
-                self._forget_who_left()
-                return
             if self._full:
                 peer.connection.close()
                 return
@@ -170,7 +172,6 @@ class _Coordinator:
             before, peers[peer.hello.rank] = peers.get(peer.hello.rank), peer
             if before:
                 before.connection.close()
-            self._came_in.notify_all()
 
     def _is_full(self) -> bool:
         """True once all ranks are connected. From then on no rank is replaced."""
@@ -180,30 +181,8 @@ class _Coordinator:
 
     def _absent(self) -> list[int]:
         """Ranks that do not have both connections yet."""
-
-        def member(peers: dict[int, Peer], rank: int) -> bytes | None:
-            return peers[rank].hello.member if rank in peers else None
-
         others = range(1, self._config.size)
-        # A connection of a process that has ended does not count for its replacement.
-        return [
-            rank
-            for rank in others
-            if rank not in self._control or member(self._control, rank) != member(self._data, rank)
-        ]
-
-    def _forget_who_left(self) -> None:
-        """Remove ranks that ended before the group was complete, so that they can be restarted.
-
-        The caller holds the lock.
-        """
-        for rank, peer in list(self._control.items()):
-            if _is_silent(peer.connection):
-                continue
-            del self._expected[rank]
-            self._control.pop(rank).connection.close()
-            if rank in self._data:
-                self._data.pop(rank).connection.close()
+        return [rank for rank in others if rank not in self._control or rank not in self._data]
 
     def _complete(self) -> Membership:
         config, ranks = self._config, range(1, self._config.size)
@@ -221,7 +200,8 @@ class _Coordinator:
             "members": [member._asdict() for member in members],
         }
         for peer in self._control.values():
-            _send_frame(peer.connection, _BEGIN, json.dumps(message).encode())
+            with suppress(OSError):  # a rank that is gone by now is named as soon as the group begins
+                _send_frame(peer.connection, _BEGIN, json.dumps(message).encode())
         membership = Membership(members, direct)
         membership.control = {rank: self._control[rank].connection for rank in ranks}
         membership.data = {rank: self._data[rank].connection for rank in ranks}
@@ -276,6 +256,7 @@ class _Joiner:
         return membership
 
     def _stop_listening(self) -> None:
+        self._begun.set()  # if it has not begun, nobody need wait for that any more
         for late in self._listener.close() if self._listener else ():
             late.connection.close()
 
@@ -288,7 +269,8 @@ class _Joiner:
     ) -> socket.socket:
         """Connect and authenticate; repeat until the deadline while nothing listens there.
 
-        An existing control connection reports if the group has failed.
+        An existing control connection reports if the group has failed; once it has begun, that report is the
+        group's to hear.
         """
         begun, pause, where = time.monotonic(), 0.005, f"{address[0]} port {address[1]}"
         while True:
@@ -301,13 +283,15 @@ class _Joiner:
             except OSError as exc:
                 problem = exc.strerror or str(exc)
             if control and not _is_silent(control):
+                if channel == DIRECT:
+                    raise InitializationFailed("tcp", _FAILED)
                 _read_begin(control, self._config.size, deadline)
             if time.monotonic() + pause >= deadline:
                 raise InitializationFailed(
                     "tcp", f"cannot reach {where} within {deadline - begun:.3g} s: {problem}{self._tls_hint}"
                 )
             time.sleep(pause)
-            pause = min(2 * pause, 0.5)
+            pause = min(2 * pause, 0.05 if control else 0.5)
 
     @property
     def _tls_hint(self) -> str:
@@ -360,16 +344,21 @@ class _Joiner:
         if not self._listener:  # rank 0 did not receive a port
             raise InitializationFailed("tcp", _NO_BEGINNING)
         rank, size, members = self._config.rank, self._config.size, membership.members
+        control = membership.control[0]
         deadline = time.monotonic() + min(DIRECT_SECONDS, self._config.timeout_s / 2)
         self._allowed = {higher: members[higher].member for higher in range(rank + 1, size)}
         self._begun.set()
         try:
             for lower in range(1, rank):
                 address = members[lower].host, members[lower].port
-                membership.direct_links[lower] = self._connect(address, DIRECT, deadline)
+                membership.direct_links[lower] = self._connect(address, DIRECT, deadline, control)
             while len(membership.direct_links) < size - 2:
-                peer = self._listener.next_peer(deadline - time.monotonic())
+                peer = self._listener.next_peer(min(0.05, deadline - time.monotonic()))
                 if peer is None:
+                    if not _is_silent(control):
+                        raise InitializationFailed("tcp", _FAILED)
+                    if time.monotonic() < deadline:
+                        continue
                     absent = sorted(set(range(1, size)) - {rank} - set(membership.direct_links))
                     numbers = ", ".join(str(one) for one in absent)
                     raise InitializationFailed("tcp", f"ranks that did not come to rank {rank}: {numbers}")
@@ -394,7 +383,7 @@ def _incompatible(who: str, hello: Hello) -> str | None:
 
 
 def _is_silent(connection: socket.socket) -> bool:
-    """True if the connection is open and no data has arrived."""
+    """True if the connection, which has no time limit of its own, is open and no data has arrived."""
     try:
         connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
@@ -415,6 +404,7 @@ def _read_begin(control: socket.socket, size: int, deadline: float) -> Membershi
         if magic != b"cbrf" or tag not in (_BEGIN, _ABORT) or length > _MOST_BEGIN_BYTES:
             raise InitializationFailed("tcp", _NO_BEGINNING)
         payload = receive(control, length, deadline)
+        control.settimeout(None)
     except OSError as exc:
         raise InitializationFailed("tcp", f"rank 0 left before the group was complete: {exc}") from None
     if tag == _ABORT:

@@ -17,6 +17,8 @@ from typing import IO, Any
 
 from cobre.errors import InitializationFailed
 
+ALIGNMENT = 64
+
 GUARD = """\
 this script is just being imported by a rank, which needs the functions in it, and must not start ranks \
 itself. Put what the script does when it is run under
@@ -37,7 +39,9 @@ def payload(
 ) -> Iterator[int]:
     """Yield the file descriptor of a file without a name that holds everything for all ranks.
 
-    It is pickled once, and every rank maps the same pages. ``takes_parent`` tells whether the function takes
+    It is pickled once, and every rank maps the same pages: arrays among the arguments are in memory once, as
+    long as nobody writes to them. In the file come the contents of arrays, what unpickles them, and in the
+    last eight bytes the place where that begins. ``takes_parent`` tells whether the function takes
     the connection to the parent as its second argument.
 
     Raises:
@@ -45,12 +49,23 @@ def payload(
         TypeError: something cannot be pickled, or not be found by another process.
     """
     refuse_to_start(backend)
-    call = _pickled(backend, fn, takes_parent, args, kwargs)
+    call, buffers = _pickled(backend, fn, takes_parent, args, kwargs)
     preparation = _preparation(needs_main=b"__main__" in call)
     with _nameless_file() as file:
-        file.write(pickle.dumps((preparation, call), pickle.HIGHEST_PROTOCOL))
+        places = [_write_aligned(file, buffer.raw()) for buffer in buffers]
+        begin = file.tell()
+        file.write(pickle.dumps((preparation, call, places), pickle.HIGHEST_PROTOCOL))
+        file.write(begin.to_bytes(8, "little"))
         file.flush()
         yield file.fileno()
+
+
+def _write_aligned(file: IO[bytes], content: memoryview) -> slice:
+    """Write at a place where a vector may begin; return the place."""
+    file.write(bytes(-file.tell() % ALIGNMENT))
+    begin = file.tell()
+    file.write(content)
+    return slice(begin, file.tell())
 
 
 def _nameless_file() -> IO[bytes]:
@@ -63,15 +78,6 @@ def refuse_to_start(backend: str) -> None:
     """Raise InitializationFailed if ranks must not be started from this process, whatever they are to do."""
     if getattr(process.current_process(), "_inheriting", False):
         raise InitializationFailed(backend, GUARD)
-    if multiprocessing.get_start_method(allow_none=True) == "fork":
-        raise InitializationFailed(
-            backend,
-            "multiprocessing's start method is 'fork' in this program, set by itself or by the first use of "
-            "a lock, queue or pool. Ranks are never forked: a copy of a process that has threads, sockets "
-            "or locks hangs sooner or later, and so would this program's own. Before anything else, call "
-            "multiprocessing.set_start_method('spawn', force=True)",
-            kind="IncompatibleSettings",
-        )
 
 
 def _pickled(
@@ -80,9 +86,12 @@ def _pickled(
     takes_parent: bool,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-) -> bytes:
+) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """Return the pickled call, and the contents of its arrays, which are not in it."""
+    buffers: list[pickle.PickleBuffer] = []
     try:
-        return pickle.dumps((backend, fn, takes_parent, args, kwargs), pickle.HIGHEST_PROTOCOL)
+        task = (backend, fn, takes_parent, args, kwargs)
+        return pickle.dumps(task, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append), buffers
     except Exception as exc:
         what, advice = "an argument", ""
         try:

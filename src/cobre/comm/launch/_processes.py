@@ -20,6 +20,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from cobre.comm.launch._guard import Guard
 from cobre.comm.launch._signals import SignalWatch
 
 #: How long the other ranks may still report once one has failed: the first seen is not always the first.
@@ -125,6 +126,7 @@ class RankProcess:
         number: its rank.
         command: to run; with a payload, the file descriptors of that and of the channel are added to it.
         env: all its variables.
+        guard: the file descriptor by which it registers with the guard of the run.
         payload: the file with the function to call, for a process that reports a result.
         prefix: whether to pass on what it prints, marked with the rank.
         take: called with its rank and each message that is not a report.
@@ -136,6 +138,7 @@ class RankProcess:
         command: Sequence[str],
         env: Mapping[str, str],
         *,
+        guard: int | None = None,
         payload: int | None = None,
         prefix: bool = True,
         take: Callable[[int, str, Any], None] = lambda rank, kind, content: None,
@@ -169,7 +172,7 @@ class RankProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=pipes[0] if prefix else None,
                 stderr=pipes[1] if prefix else None,
-                pass_fds=passed,
+                pass_fds=passed if guard is None else [*passed, guard],
                 process_group=0,  # so that Ctrl-C at a terminal comes to us alone; we pass it on, once
             )
         except BaseException:
@@ -301,13 +304,14 @@ class ProcessGroup:
     ) -> None:
         self.ranks: list[RankProcess] = []
         self.timed_out = False
-        self._work_is_saved = False
+        self._assembled = self._work_is_saved = False
         self._signals = signals
         self._grace_period_s, self._failure_grace_period_s = grace_period_s, failure_grace_period_s
         self._on_message = on_message
         self._started_at = time.monotonic()
 
     def __enter__(self) -> Self:
+        self.guard = Guard()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._signals.wakes, selectors.EVENT_READ, self._signals.clear)
         return self
@@ -322,7 +326,9 @@ class ProcessGroup:
     ) -> None:
         """Start one more rank. With a payload, its last arguments are that and its end of a channel."""
         number = len(self.ranks)
-        rank = RankProcess(number, command, env, payload=payload, prefix=prefix, take=self._take)
+        rank = RankProcess(
+            number, command, env, guard=self.guard.fd, payload=payload, prefix=prefix, take=self._take
+        )
         self.ranks.append(rank)
         for fd in rank.streams:
             self._selector.register(fd, selectors.EVENT_READ, lambda fd=fd: self._read(rank, fd))
@@ -334,6 +340,8 @@ class ProcessGroup:
             for rank in self.ranks:
                 if rank.number != sender and rank.channel is not None:
                     rank.channel.release()
+        elif kind == "joined":
+            self._assembled = True
         elif kind == "saved":
             self._work_is_saved = True
         elif self._on_message is not None:
@@ -353,10 +361,9 @@ class ProcessGroup:
         if any(rank.failed for rank in self.ranks):
             self._hang_up()
             begun = time.monotonic()
-            self._serve(
-                begun + self._failure_grace_period_s,
-                lambda: self._work_is_saved or bool(self._signals.received),
-            )
+            # Ranks that wait for one that ended before it joined have nothing to save, and would wait long.
+            grace_s = self._failure_grace_period_s if self._assembled else 0.0
+            self._serve(begun + grace_s, lambda: self._work_is_saved or bool(self._signals.received))
             self._serve(begun + GRACE_S, lambda: bool(self._signals.received))
             return min((rank for rank in self.ranks if rank.failed), key=lambda rank: rank.blame)
         self.timed_out = bool(self.running)
@@ -379,6 +386,7 @@ class ProcessGroup:
                 rank.reap()
                 rank.close()
             self._selector.close()
+            self.guard.close()
 
     def _hang_up(self) -> None:
         """Let ranks fail that wait for another: it may be the one that has failed."""

@@ -12,17 +12,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Protocol
 
+from cobre.comm.launch._guard import WORKER
 from cobre.comm.launch._payload import payload, refuse_to_start
 from cobre.comm.launch._processes import ProcessGroup, RankProcess
 from cobre.comm.launch._signals import SignalWatch
 from cobre.comm.registry import load
 from cobre.comm.selection import BACKEND_VARIABLE
 from cobre.errors import WorkerError
+from cobre.logs import logger
 
-WORKER = str(Path(__file__).with_name("_worker.py"))
+_log = logger(__name__)
 
 
 class Parent(Protocol):
@@ -67,8 +68,8 @@ def run_ranks(  # noqa: PLR0913  four of them are for special occasions
 
     When a rank fails, the others are ended too, and the rank that failed first is reported. Ctrl-C
     and SIGTERM reach the ranks before they take effect here. When this process ends in any way,
-    SIGKILL included, or the calling thread does, the ranks end with it (on Linux). Whatever ranks
-    have started in their process groups ends with the run.
+    SIGKILL included, the ranks end with it, and on Linux they also end with the calling thread. Whatever
+    ranks have started in their process groups ends with the run, however that ends.
 
     Args:
         fn: a function that other processes can import: defined at the top level of a module or of
@@ -98,7 +99,7 @@ def run_ranks(  # noqa: PLR0913  four of them are for special occasions
     [(0, 1)]
     """
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # -O, -W, -X, ...
-    worker = [sys.executable, *flags, "-P", WORKER, str(os.getpid()), "call"]
+    worker = [sys.executable, *flags, "-P", WORKER, "call", str(os.getpid())]
     task = payload(backend, fn, tuple(args), dict(kwargs or {}), takes_parent=on_message is not None)
     fresh = group_environments(backend, size, env)
     with (
@@ -107,12 +108,15 @@ def run_ranks(  # noqa: PLR0913  four of them are for special occasions
         SignalWatch() as signals,
         ProcessGroup(signals, grace_period_s, grace_period_s, on_message) as group,
     ):
+        _log.info("starts %d ranks of %s", size, backend)
         for variables in environments:
-            group.start(worker, {**os.environ, **variables}, payload=file)
+            group.start([*worker, str(group.guard.fd)], {**os.environ, **variables}, payload=file)
         culprit = group.wait(timeout_s)
     signals.follow()
     if culprit is not None:
-        raise _failure(culprit, group.timed_out, timeout_s)
+        failure = _failure(culprit, group.timed_out, timeout_s)
+        _log.error("%s", failure)
+        raise failure
     return [_result(rank) for rank in group.ranks]
 
 
@@ -151,12 +155,13 @@ def run_command(
     >>> run_command(["sh", "-c", "exit $CODE"], [{"CODE": "0"}, {"CODE": "3"}], prefix=False)
     3
     """
-    shim = [sys.executable, "-I", "-S", WORKER, str(os.getpid()), "exec"]
+    shim = [sys.executable, "-I", "-S", WORKER, "exec", str(os.getpid())]
     # To a pipe Python writes when it has a few thousand bytes together; at a terminal it would not wait.
     unbuffered = {"PYTHONUNBUFFERED": "1"} if prefix else {}
     with SignalWatch() as signals, ProcessGroup(signals, grace_period_s) as group:
         for variables in environments:
-            group.start([*shim, *command], {**unbuffered, **os.environ, **variables}, prefix=prefix)
+            start = [*shim, str(group.guard.fd), *command]
+            group.start(start, {**unbuffered, **os.environ, **variables}, prefix=prefix)
         culprit = group.wait(timeout_s)
     if signals.received:
         return 128 + signals.received[0]

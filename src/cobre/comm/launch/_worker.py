@@ -4,8 +4,9 @@ The launcher runs this file by its path. At first the process has not even its p
 only the standard library is imported at the top; what costs time is imported where it is needed.
 
 ```text
-_worker.py PARENT exec COMMAND…               become another program
-_worker.py PARENT call PAYLOAD_FD CHANNEL_FD  call a function with a communicator, report its result
+_worker.py exec PARENT GUARD_FD COMMAND…                become another program
+_worker.py call PARENT GUARD_FD PAYLOAD_FD CHANNEL_FD  call a function with a communicator, report its result
+_worker.py guard WATCHED_FD                            wait for the launcher's end, then end what ranks left
 ```
 """
 
@@ -22,14 +23,41 @@ if TYPE_CHECKING:
 PR_SET_PDEATHSIG, SIGKILL = 1, 9  # Linux
 
 
-def main(parent: str, action: str, *details: str) -> None:
+def main(action: str, *details: str) -> None:
     """Do what the command line says."""
+    if action == "guard":
+        guard(int(details[0]))
+        return
+    parent, guard_fd, *rest = details
+    register(int(guard_fd))
     die_with_parent(int(parent))
     if action == "exec":
-        become(details)
+        become(rest)
     else:
-        payload, channel = (int(fd) for fd in details)
+        payload, channel = (int(fd) for fd in rest)
         call(payload, Channel(channel))
+
+
+def guard(watched: int) -> None:
+    """Kill all registered process groups once nobody holds the other end of this pipe any more."""
+    from contextlib import suppress  # noqa: PLC0415
+
+    groups = b""
+    while part := os.read(watched, 4096):
+        groups += part
+    for group in groups.split():
+        with suppress(ProcessLookupError, PermissionError):  # it has ended
+            os.killpg(int(group), SIGKILL)
+
+
+def register(guard_fd: int) -> None:
+    """Tell the guard of this process's group, before there is anybody else in it."""
+    try:
+        os.write(guard_fd, b"%d\n" % os.getpgrp())
+    except BrokenPipeError:  # it has been killed
+        pass
+    finally:
+        os.close(guard_fd)
 
 
 def die_with_parent(parent: int) -> None:
@@ -44,7 +72,7 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def become(command: tuple[str, ...]) -> None:
+def become(command: list[str]) -> None:
     """Replace this program by another; exit as a shell does if there is none."""
     try:
         os.execvp(command[0], command)  # noqa: S606  running commands is its purpose
@@ -87,6 +115,10 @@ class Channel:
             from cobre.errors import CollectiveFailed  # noqa: PLC0415
 
             raise CollectiveFailed("wait", "another rank has failed; read its own traceback first")
+
+    def joined(self) -> None:
+        """Tell the parent that the group is assembled, so that this rank may have work to save."""
+        self._send("joined", None)
 
     def succeed(self, value: bytes) -> None:
         """Report the pickled result."""
@@ -138,6 +170,7 @@ def call(payload: int, channel: Channel) -> None:
         from cobre.comm.selection import create_communicator  # noqa: PLC0415  sys.path is the parent's now
 
         with create_communicator(backend) as comm:
+            channel.joined()
             try:
                 given = (comm, channel) if takes_parent else (comm,)
                 value = _pickled_result(function(*given, *args, **kwargs))
@@ -157,13 +190,16 @@ def _load(payload: int) -> Any:
     import mmap  # noqa: PLC0415
     import pickle  # noqa: PLC0415
 
-    with mmap.mmap(payload, 0, access=mmap.ACCESS_READ) as shared:
-        preparation, task = pickle.loads(shared)  # noqa: S301  written by the parent
+    # Pages that somebody writes to are copied. Arrays refer to the others as long as they live.
+    shared = memoryview(mmap.mmap(payload, 0, access=mmap.ACCESS_COPY))
+    begin = int.from_bytes(shared[-8:], "little")
+    preparation, task, places = pickle.loads(shared[begin:-8])  # noqa: S301  written by the parent
+    buffers = [shared[place] for place in places]
     os.close(payload)
     sys.path[:] = preparation["sys_path"]
     sys.argv[:] = preparation["sys_argv"]
     if not preparation.keys() & {"init_main_from_name", "init_main_from_path"}:
-        return pickle.loads(task)  # noqa: S301
+        return pickle.loads(task, buffers=buffers)  # noqa: S301
     # Importing multiprocessing takes a third of the time that importing NumPy does.
     from multiprocessing import process, spawn  # noqa: PLC0415
 
@@ -171,7 +207,7 @@ def _load(payload: int) -> Any:
     this._inheriting = True  # what makes starting processes during the import an error
     try:
         spawn.prepare(preparation)
-        return pickle.loads(task)  # noqa: S301
+        return pickle.loads(task, buffers=buffers)  # noqa: S301
     finally:
         del this._inheriting
 

@@ -47,7 +47,7 @@ class Windows:
         if leader and requested > (available := available_bytes()):
             problem = f"{available:,} bytes are available; ask for less, or run where there is more memory"
         if not self._all(not problem):
-            raise AllocationFailed(requested, problem or "another machine of the group has no memory for it")
+            raise self._refusal(requested, problem)
         window = None
         try:
             window = self._mpi.Win.Allocate_shared(max(requested, 1) if leader else 0, 1, comm=self._node)
@@ -56,7 +56,7 @@ class Windows:
         if not self._all(window is not None) or window is None:
             if window is not None:  # then all ranks of this machine have it
                 window.Free()
-            raise AllocationFailed(requested, problem or "another machine of the group has no memory for it")
+            raise self._refusal(requested, problem)
         window.Lock_all()
         memory, _ = window.Shared_query(0)
         holder: NDArray[Any] = np.frombuffer(memory, np.uint8)  # type: ignore[call-overload]
@@ -68,6 +68,11 @@ class Windows:
         self._node.Barrier()
         window.Sync()
         return MpiRegion(elements, window, self._mpi, self._machine)
+
+    def _refusal(self, requested: int, problem: str) -> AllocationFailed:
+        """Give all ranks of a machine the problem that one of them has found there."""
+        here = next(filter(None, self._node.allgather(problem)), "")
+        return AllocationFailed(requested, here or "another machine of the group has no memory for it")
 
     def close(self) -> None:
         """Forget the windows: memory that arrays may refer to stays until MPI is finalised."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import platform
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +20,8 @@ from cobre.comm.testing._run import RunRanks
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64", "longdouble")
 OPERATIONS = (ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX)
+#: C's number of the rounding mode "upward", by processor.
+UPWARD = {"x86_64": 0x800, "aarch64": 0x400000, "arm64": 0x400000}
 
 
 def sequential(parts: list[NDArray[Any]], op: ReduceOp) -> NDArray[Any]:
@@ -125,6 +131,36 @@ def allreduce_sums_in_rank_order(run_ranks: RunRanks) -> None:
         same_bits_on_all_ranks(results, sequential(parts, ReduceOp.SUM), f"sum of {count} doubles")
 
 
+@contextmanager
+def rounding_upward() -> Iterator[None]:
+    """Change the rounding of this thread, as a library may do when it is loaded."""
+    set_rounding = getattr(ctypes.CDLL(None), "fesetround", lambda mode: None)
+    set_rounding(UPWARD.get(platform.machine(), 0))
+    try:
+        yield
+    finally:
+        set_rounding(0)
+
+
+def _sum_with_odd_rounding(comm: BackendCommunicator, count: int, dtype: str) -> NDArray[Any]:
+    send = mixed_magnitudes(6, comm.rank, count).astype(dtype)
+    if comm.rank < comm.size - 1:
+        return _reduce(comm, send, ReduceOp.SUM)
+    with rounding_upward():
+        return _reduce(comm, send, ReduceOp.SUM)
+
+
+def allreduce_does_not_depend_on_the_rounding_of_a_rank(run_ranks: RunRanks) -> None:
+    """The sums are the same on all ranks although the last one's program rounds upward."""
+    for dtype in ("float64", "longdouble"):
+        for count in (5, 20_000):
+            results = run_ranks(_sum_with_odd_rounding, count, dtype)
+            parts = [mixed_magnitudes(6, rank, count).astype(dtype) for rank in range(len(results))]
+            expected = sequential(parts, ReduceOp.SUM)
+            for rank, result in enumerate(results):
+                np.testing.assert_array_equal(result, expected, f"sum of {dtype} on rank {rank}", strict=True)
+
+
 def _special_values(rank: int) -> NDArray[np.float64]:
     """Rank r's column r differs: each value meets each other in both orders."""
     odd_nan = np.array([0xFFF8000000001234], np.uint64).view(np.float64)[0]
@@ -176,6 +212,7 @@ CHECKS = (
     allreduce_takes_a_single_element,
     allreduce_takes_all_numeric_dtypes,
     allreduce_sums_in_rank_order,
+    allreduce_does_not_depend_on_the_rounding_of_a_rank,
     allreduce_treats_special_values_alike,
     allreduce_works_in_place,
     allreduce_leaves_send_alone,

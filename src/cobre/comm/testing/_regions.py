@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,37 @@ def split_local_gives_a_communicator_of_its_own(run_ranks: RunRanks) -> None:
         equal(everybody, list(range(len(results))), f"ranks of the parent, by rank {rank}")
 
 
+def _use_split_alone(comm: BackendCommunicator) -> tuple[int, int]:
+    total = np.empty(1, np.int64)
+    with comm.split_local() as local:
+        comm.close()
+        local.allreduce(np.array([1]), total)
+        return int(total[0]), local.size
+
+
+def split_local_outlives_its_parent(run_ranks: RunRanks) -> None:
+    """Closing a communicator leaves those that were split from it open."""
+    for rank, (total, size) in enumerate(run_ranks(_use_split_alone)):
+        equal(total, size, f"ranks counted after the parent was closed, by rank {rank}")
+
+
+def _make_and_close(comm: BackendCommunicator, times: int) -> int:
+    before = len([*Path("/dev/fd").iterdir()])
+    for _ in range(times):
+        with comm.split_local() as local, comm.create_shared_region(10) as region:
+            region.fence()
+            local.barrier()
+        comm.gather_region([1] * comm.size).close()
+    return len([*Path("/dev/fd").iterdir()]) - before
+
+
+def closing_leaves_no_file_open(run_ranks: RunRanks) -> None:
+    """Communicators that were split off and regions, once closed, leave no file descriptor open."""
+    for rank, more in enumerate(run_ranks(_make_and_close, 30)):
+        # A backend may open something once and keep it, and ranks may be threads of one process.
+        expect(more < 30, f"rank {rank} has {more} more open files after 30 times")
+
+
 def _parts_of(size: int) -> list[int]:
     return [5 * rank % 7 for rank in range(size)]  # rank 0 has nothing to give
 
@@ -252,6 +284,8 @@ CHECKS = (
     region_may_be_empty,
     every_machine_has_one_leader,
     split_local_gives_a_communicator_of_its_own,
+    split_local_outlives_its_parent,
+    closing_leaves_no_file_open,
     gather_region_gives_everybody_the_whole,
     gather_region_keeps_what_was_published,
     a_closed_region_says_so,
