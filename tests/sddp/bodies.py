@@ -4,10 +4,16 @@ Numbers are ugly on purpose: sums in another order would not have the same bits.
 noise in right-hand sides, costs, bounds and coefficients; some coefficients vanish in some realisations.
 """
 
+import platform
+import sys
 from dataclasses import dataclass, field
+from unittest.mock import patch
 
 import numpy as np
 
+import cobre
+from cobre import lp
+from cobre.errors import CobreError
 from cobre.lp import LinearProgram, Noise
 from cobre.sddp import (
     AVaR,
@@ -147,7 +153,12 @@ def studies():
         "plain": Study(small, {"trajectories": 7, "stop": 6}),
         "level1": Study(
             rewards,
-            {"trajectories": 5, "stop": 6, "risk": EAVaR(0.6, 0.3), "selection": Level1(every=2)},
+            {
+                "trajectories": 5,
+                "stop": 6,
+                "risk": EAVaR(0.6, 0.3),
+                "selection": Level1(every=2, threshold=2, activity_tolerance=1e-6),
+            },
             {"sampling": other_realisations(rewards)},
         ),
         "lml1 multi": Study(
@@ -166,7 +177,7 @@ def studies():
                 "trajectories": 3,
                 "stop": 6,
                 "risk": {"root": WorstCase(), "t1": EAVaR(0.5, 0.2)},
-                "selection": Domination(every=2),
+                "selection": Domination(every=2, most=9),
                 "sampling": other_realisations(rewards),
             },
         ),
@@ -189,7 +200,7 @@ def studies():
 STUDIES = studies()
 
 
-def bits_of(name, **where):
+def run_study(name, **where):
     """Train and simulate a study; ``where`` says on which ranks and threads."""
     study = STUDIES[name]
     trained = train(study.problem, seed=11, **study.training, **where)
@@ -203,9 +214,65 @@ def bits_of(name, **where):
         **study.simulation,
         **where,
     )
-    return Bits.of(trained, simulated)
+    return trained, simulated
+
+
+def bits_of(name, **where):
+    """The bits of a study that is trained and simulated now."""
+    return Bits.of(*run_study(name, **where))
 
 
 def several(comm, plan):
     """The bits of studies, each with a number of threads: pairs of a name and that number."""
     return [bits_of(name, comm=comm, threads=threads) for name, threads in plan]
+
+
+#: What rank 1 does differently from the others, by the name that the error should give it.
+DIFFERENCES = {
+    "problem": lambda comm: train(chain(3, states=3 if comm.rank == 1 else 2), 1, comm=comm),
+    "seed": lambda comm: train(chain(3), 1, seed=comm.rank % 2, comm=comm),
+    "trajectories": lambda comm: train(chain(3), 1, trajectories=5 + (comm.rank == 1), comm=comm),
+    "stop": lambda comm: train(chain(3), 2 if comm.rank == 1 else 1, comm=comm),
+    "cuts": lambda comm: train(chain(3), 1, cuts="multi" if comm.rank == 1 else "single", comm=comm),
+    "risk": lambda comm: train(chain(3), 1, risk=AVaR(0.5) if comm.rank == 1 else None, comm=comm),
+    "start": lambda comm: train(chain(3), 1, warm_start=_policy(1 + (comm.rank == 1)), comm=comm),
+    "policy": lambda comm: simulate(chain(3), _policy(1 + (comm.rank == 1)), 4, comm=comm),
+    "columns": lambda comm: simulate(
+        chain(3), _policy(1), 4, columns=["release0"] * (comm.rank == 1), comm=comm
+    ),
+    "cobre": lambda comm: _with_other(cobre, "__version__", "0.0.1", comm),
+    "highs": lambda comm: _with_other(lp, "HIGHS_VERSION", "0.0.1", comm),
+    "numpy": lambda comm: _with_other(np, "__version__", "0.0.1", comm),
+    "python": lambda comm: _with_other(platform, "python_version", lambda: "0.0.1", comm),
+    "byte order": lambda comm: _with_other(sys, "byteorder", "big", comm),
+}
+
+#: What one rank alone cannot do: rank 1, and in the first rank 0.
+REFUSALS = {
+    "invalid on rank 0": lambda comm: train(chain(3), 1, trajectories=int(comm.rank > 0), comm=comm),
+    "invalid": lambda comm: train(chain(3), 1, trajectories=1 - (comm.rank == 1), comm=comm),
+    "missing": lambda comm: train(chain(3), 1, warm_start="missing" * (comm.rank == 1) or None, comm=comm),
+}
+
+
+def _policy(seed):
+    return train(chain(3), 1, seed=seed, backend="local").policy
+
+
+def _with_other(module, name, value, comm):
+    """A run in which rank 1 is another installation."""
+    with patch.object(module, name, value if comm.rank == 1 else getattr(module, name)):
+        train(chain(3), 1, comm=comm)
+
+
+def disagreements(comm):
+    """The errors of all these attempts on this rank; the communicator is usable afterwards."""
+    found = {}
+    for name, attempt in {**DIFFERENCES, **REFUSALS}.items():
+        try:
+            attempt(comm)
+        except CobreError as error:
+            found[name] = error
+    comm.barrier()
+    assert train(chain(3), 1, comm=comm).iterations == 1
+    return found

@@ -28,18 +28,23 @@ def optimal_value(problem: MultistageProblem, risk: Risk | None = None) -> float
 
 
 def value_after(
-    problem: MultistageProblem, name: str, state: Mapping[str, float], risk: Risk | None = None
+    problem: MultistageProblem,
+    name: str,
+    state: Mapping[str, float],
+    risk: Risk | None = None,
+    floor: float = -INF,
 ) -> float:
     """Return the true value of what follows a node, or "root", when it leaves ``state`` behind.
 
     The node's own discount is not applied: the node itself would count it as ``discount`` times this number.
     The discounts of the nodes that follow are. What a cut of the node must never pass is this function.
+    With a ``floor``, what follows later nodes is taken for no less than this number, as a cost.
     """
     if problem.has_cycle:
         raise ValueError("the scenario tree of a problem with a cycle has no end")
-    tree = _Tree(problem, risk or {})
+    tree = _Tree(problem, risk or {}, floor)
     columns = {key: tree.column(0.0, float(value), float(value)) for key, value in state.items()}
-    for column, weight in tree.after(name, columns).items():
+    for column, weight in tree.unfloored(name, columns).items():
         tree.costs[column] += weight
     return tree.sign * tree.solve()
 
@@ -47,8 +52,8 @@ def value_after(
 class _Tree:
     """Columns and rows, to which the branches are added one after the other."""
 
-    def __init__(self, problem: MultistageProblem, risk: Risk) -> None:
-        self.problem, self.risk = problem, risk
+    def __init__(self, problem: MultistageProblem, risk: Risk, floor: float) -> None:
+        self.problem, self.risk, self.floor = problem, risk, floor
         self.sign = 1.0 if problem.sense == "min" else -1.0
         self.costs: list[float] = []
         self.lower: list[float] = []
@@ -63,6 +68,15 @@ class _Tree:
 
     def after(self, name: str, state: Mapping[str, int]) -> dict[int, float]:
         """Add all that follows a node; return its value as column → weight."""
+        value = self.unfloored(name, state)
+        if not value or self.floor == -INF:
+            return value
+        floored = self.column(0.0, self.floor, INF)
+        self.rows.append((0.0, INF, {floored: 1.0, **{column: -weight for column, weight in value.items()}}))
+        return {floored: 1.0}
+
+    def unfloored(self, name: str, state: Mapping[str, int]) -> dict[int, float]:
+        """Add all that follows a node, whose own value has no floor."""
         outcomes: list[tuple[float, int]] = []
         ways = self.problem.beginning if name == ROOT else self.problem.transitions.get(name, {})
         for child, probability in ways.items():

@@ -86,6 +86,24 @@ def problems(draw, *, risk_averse=True, value_bound=None):
     return Drawn(problem, risk)
 
 
+@st.composite
+def circles(draw):
+    """Draw a cyclic problem in which little is left after a few steps. It has a value bound."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    states = [f"s{i}" for i in range(draw(st.integers(1, 2)))]
+    sense, kinds = draw(st.sampled_from(["min", "max"])), draw(st.sets(st.sampled_from(KINDS), min_size=1))
+    discount = draw(st.sampled_from([0.25, 0.4]))
+    nodes = [
+        _node(
+            rng, f"{t}", states, 2, sense=sense, kinds=kinds, count=draw(st.integers(1, 2)), discount=discount
+        )
+        for t in range(draw(st.integers(1, 3)))
+    ]
+    initial = {state: float(rng.integers(0, CAPACITY + 1)) for state in states}
+    bound = _value_bound(nodes, sense) / (1 - discount)
+    return Drawn(MultistageProblem.cyclic(nodes, initial, sense=sense, value_bound=bound), {})
+
+
 def _grid(rng, low, high, size=None, step=0.25):
     return low + step * rng.integers(0, round((high - low) / step) + 1, size)
 

@@ -144,7 +144,7 @@ def test_the_format_is_as_described(written):
         assert {info.date_time for info in infos} == {(1980, 1, 1, 0, 0, 0)}
         header = json.loads(archive.read("header.json"))
         assert header["format"] == "cobre-policy"
-        assert header["version"] == 1
+        assert header["version"] == 2
         for name, digest in header["sha256"].items():
             assert hashlib.sha256(archive.read(name)).hexdigest() == digest
         np.testing.assert_array_equal(np.load(archive.open("cuts.npy")), ARRAYS["cuts"])
@@ -216,7 +216,7 @@ def test_another_zip_is_refused(path, members):
     ("change", "words"),
     [
         (change_header(format="something else"), "not a policy of cobre"),
-        (change_header(version=2), "version 2, this cobre knows 1 at most; install a newer one"),
+        (change_header(version=3), "version 3, this cobre knows 2 at most; install a newer one"),
         (change_header(version="1"), "its version is '1'"),
         (change_header(version=0), "its version is 0"),
         (change_header(sha256=None), "no checksums"),

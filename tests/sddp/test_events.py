@@ -10,6 +10,8 @@ from cobre.sddp._progress import Remaining
 from cobre.sddp.events import (
     CheckpointWritten,
     IterationFinished,
+    RankSolves,
+    SimulationFinished,
     SimulationProgress,
     TrainingFinished,
     TrainingStarted,
@@ -41,6 +43,7 @@ RUN = [
     SimulationProgress(0, 20, 0.0),
     SimulationProgress(10, 20, 0.1, Estimate(90.0, 10.0, 10)),
     SimulationProgress(20, 20, 0.2),
+    SimulationFinished(20, 0.2, (RankSolves(0, 240, 500, 0, 0.1), RankSolves(1, 240, 480, 1, 0.1))),
 ]
 
 
@@ -62,12 +65,14 @@ def test_names_and_contents():
         "simulation_progress",
         "simulation_progress",
         "simulation_progress",
+        "simulation_finished",
     ]
+    assert to_dict(RUN[-1])["ranks"][1]["simplex_iterations"] == 480
     record = to_dict(RUN[1])
     assert record["bound"] is None
     assert record["estimate"] == {"mean": 110.0, "standard_deviation": 10.0, "count": 4}
     assert record["remaining"] == {"earliest_s": 60.0, "latest_s": 60.0, "rule": "3 iterations"}
-    assert to_dict(RUN[-1]) == {
+    assert to_dict(RUN[-2]) == {
         "event": "simulation_progress",
         "done": 20,
         "total": 20,

@@ -21,6 +21,9 @@ from cobre.sddp import (
     GuardTripped,
     Level1,
     LimitedMemoryLevel1,
+    MultistageProblem,
+    Selection,
+    stage,
     train,
 )
 from cobre.sddp import _backward as backward
@@ -189,6 +192,55 @@ def test_a_value_bound_that_is_none_is_noticed(tmp_path, monkeypatch):
     with pytest.raises(BoundError, match="the value bound of node 't2' is 1000, ") as caught:
         train(replace(PROBLEMS["min"], value_bound=1000.0), 5, **TRAINING)
     assert (caught.value.iteration, caught.value.cut, caught.value.claimed) == (1, None, 1000.0)
+
+
+def detour(value_bound):
+    """The optimum is -1. At first, values seem to be lower than any bound on them."""
+
+    def first(model):
+        model.state("s", upper=1)
+
+    def second(model):
+        model.state("s", upper=1)
+        model.variable("y", 1, 1, cost=-1)
+
+    def third(model):
+        s, d = model.state("s", upper=1), model.variable("d", cost=10)
+        model.constraint(d - s.incoming >= -0.5)
+        model.constraint(d + s.incoming >= 0.5)
+
+    nodes = [stage("1", first), stage("2", second), stage("3", third)]
+    return MultistageProblem.linear(nodes, {"s": 0}, value_bound=value_bound)
+
+
+@pytest.mark.parametrize("bound", [None, -1, -1.5, -3, -4, -10])
+def test_every_valid_value_bound_is_taken(bound):
+    result = train(detour(bound), 20)
+    assert result.bound == pytest.approx(-1)
+    assert result.warnings == ()
+
+
+@pytest.mark.parametrize("bound", [-0.9, 0, 1])
+def test_every_invalid_value_bound_is_refused(bound, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BoundError, match=f"the value bound of node '1' is {bound}") as caught:
+        train(detour(bound), 20)
+    assert caught.value.found == pytest.approx(-1 if bound <= 0 else 0)
+
+
+class JustMade(Selection):
+    """Keeps the cuts of the last iteration only."""
+
+    def keep(self, cuts):
+        return cuts.born[cuts.active] == cuts.iteration
+
+
+def test_the_raw_bound_is_recorded_beside_the_best():
+    """Selection may lose what a bound rested on: the raw one falls, the best does not."""
+    result = train(PROBLEMS["min"], 25, trajectories=1, selection=JustMade(every=1))
+    assert np.any(np.diff(result.raw_bounds) < 0)
+    np.testing.assert_array_equal(result.bounds, np.maximum.accumulate(result.raw_bounds))
+    assert [event.raw_bound for event in result.log] == result.raw_bounds.tolist()
 
 
 @pytest.mark.parametrize("how", METHODS.values(), ids=METHODS)

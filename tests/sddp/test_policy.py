@@ -9,7 +9,20 @@ import pytest
 
 from cobre.errors import PolicyFileError
 from cobre.lp import LinearProgram
-from cobre.sddp import EAVaR, Level1, MultistageProblem, Node, Policy, _archive, simulate, train
+from cobre.sddp import (
+    AVaR,
+    EAVaR,
+    Expectation,
+    Level1,
+    Method,
+    MultistageProblem,
+    Node,
+    Policy,
+    TrainingTask,
+    _archive,
+    simulate,
+    train,
+)
 from tests.sddp.bits import file_bytes
 from tests.sddp.bodies import chain, circle, markov
 
@@ -198,6 +211,26 @@ def test_a_file_of_a_newer_version_is_refused(trained, tmp_path):
         Policy.load(path)
 
 
+def test_a_file_of_the_first_version_is_read_without_its_bases(trained, tmp_path):
+    """They were of programmes with other rows and columns."""
+    problem, path = trained["min"][0], tmp_path / "checkpoint"
+    found = train(problem, 3, seed=2, checkpoint=path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name.replace("bases", "anchors"): archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["header.json"])
+    header["version"], digests = 1, header["sha256"]
+    header["sha256"] = {name.replace("bases", "anchors"): digest for name, digest in digests.items()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**members, "header.json": json.dumps(header).encode()}.items():
+            archive.writestr(name, content)
+    policy = Policy.load(path)
+    assert all(record.basis is None for record in policy.records.values())
+    for node in policy.nodes:
+        np.testing.assert_array_equal(policy.cuts(node).slopes, found.policy.cuts(node).slopes)
+    simulate(problem, policy, 5)
+    assert train(problem, 4, seed=2, resume=path).bound >= found.bound - 1e-9
+
+
 @pytest.mark.parametrize("field", ["nodes", "method", "states", "value_bounds", "bound"])
 def test_a_whole_file_that_lacks_something_is_refused(trained, field, tmp_path):
     path = tmp_path / "policy"
@@ -207,23 +240,23 @@ def test_a_whole_file_that_lacks_something_is_refused(trained, field, tmp_path):
         Policy.load(path)
 
 
-def _unknown_status(anchors):
-    anchors[-1] = 4
+def _unknown_status(bases):
+    bases[-1] = 4
 
 
-def _one_basic_too_many(anchors):
-    anchors[np.flatnonzero(anchors[1:] != 1)[-1] + 1] = 1
+def _one_basic_too_many(bases):
+    bases[np.flatnonzero(bases[1:] != 1)[-1] + 1] = 1
 
 
-def _far_cut(anchors):
-    anchors[0] = 10**6
+def _far_cut(bases):
+    bases[0] = 10**6
 
 
 #: Arrays of a file, and damage that its checksums would not show if it was there when the file was written.
 DAMAGE = {
-    "a status that does not exist": ("anchors", _unknown_status),
-    "as many basic variables as rows": ("anchors", _one_basic_too_many),
-    "fewer cuts than it says": ("anchors", _far_cut),
+    "a status that does not exist": ("bases", _unknown_status),
+    "as many basic variables as rows": ("bases", _one_basic_too_many),
+    "fewer cuts than it says": ("bases", _far_cut),
     "a cut is of a family that exists": ("families", lambda families: np.add(families, 7, out=families)),
     "a cut exists": ("active", lambda active: np.add(active, 10**6, out=active)),
 }
@@ -274,6 +307,16 @@ def test_a_warm_start_has_the_old_bound_at_once(trained, name, tmp_path):
         assert sign * again.bounds[0] > sign * cold.bounds[0]
 
 
+def test_a_warm_start_of_the_same_problem_begins_from_its_bases(trained):
+    problem, result = trained["min"]
+    records = {name: replace(record, basis=None) for name, record in result.policy.records.items()}
+    pivots = [
+        train(problem, 1, trajectories=2, seed=77, warm_start=start).log[0].simplex_iterations
+        for start in (result.policy, replace(result.policy, records=records))
+    ]
+    assert pivots[0] < pivots[1]
+
+
 def test_a_warm_start_keeps_its_cuts_first(trained):
     problem, result = trained["min"]
     again = train(problem, 2, seed=77, warm_start=result.policy)
@@ -281,7 +324,29 @@ def test_a_warm_start_keeps_its_cuts_first(trained):
         old, new = result.policy.cuts(node), again.policy.cuts(node)
         np.testing.assert_array_equal(new.intercepts[: len(old.intercepts)], old.intercepts)
         np.testing.assert_array_equal(new.slopes[: len(old.slopes)], old.slopes)
-        assert set(again.policy.records[node].born[: len(old.slopes)]) <= {0}
+        born = again.policy.records[node].born[: len(old.slopes)]
+        assert set(born) <= {0, 1, 2}  # training may have made a cut again
+
+
+def test_a_warm_start_by_another_risk_measure_is_a_warning():
+    """Its cuts may be too high for the new measure; those of the mean are valid under all."""
+    problem, worst = chain(4), AVaR(0.25)
+    averse = train(problem, 2, seed=2, risk=worst).policy
+    partly = train(problem, 2, seed=2, risk={"t1": worst, "t3": worst}).policy
+    neutral = train(problem, 2, seed=2).policy
+    for start, risk, nodes in (
+        (averse, AVaR(0.5), "'t0' and 2 more"),
+        (averse, {"t0": worst, "t1": worst}, "'t2' were"),
+        (partly, None, "'t1' were"),
+    ):
+        with pytest.warns(UserWarning, match=f"at node {nodes}.* with another risk measure"):
+            TrainingTask.checked(problem, Method(risk=risk or Expectation()), 1, warm_start=start)
+    for start, risk in (
+        (neutral, worst),
+        (partly, worst),
+        (averse, {"root": worst, **dict.fromkeys(("t0", "t1", "t2"), worst)}),
+    ):
+        TrainingTask.checked(problem, Method(risk=risk), 1, warm_start=start)
 
 
 def other_states():

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pytest
 
 from cobre.comm import run_ranks
+from cobre.comm.testing._reduce import rounding_upward
 from cobre.lp import LinearProgram, Noise
 from cobre.sddp import MultistageProblem, Node, train
 from tests.processes import DEADLINE_S
 from tests.sddp.bits import Bits, first_difference
-from tests.sddp.bodies import STUDIES, bits_of, several
+from tests.sddp.bodies import STUDIES, bits_of, run_study, several
 
 THREADS = (1, 2, 4)
 SIZES = (1, 2, 3, 4)
@@ -48,6 +49,17 @@ def test_again_in_this_process_on_threads(reference, threads):
     """One thread is the reference once more, after all else that this process has solved."""
     tasks = [(name, threads) for name in STUDIES]
     compare(reference, tasks, [[bits_of(name, threads=threads) for name in STUDIES]])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_in_a_program_that_rounds_upward(reference, threads):
+    """As if a library had changed the floating-point environment of a rank."""
+    names = ["plain", "level1", "lml1 multi"]
+    with rounding_upward():
+        assert 1 / 3 + 1e-20 > 1 / 3  # the switch works
+        runs = [run_study(name, threads=threads) for name in names]
+        assert 1 / 3 + 1e-20 > 1 / 3  # and is as it was
+    compare(reference, [(name, threads) for name in names], [[Bits.of(*run) for run in runs]])
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -10,12 +10,13 @@ from tests.sddp.bodies import chain
 from tests.sddp.extensive import optimal_value
 
 
-def cuts(iteration, *, born, tight=None, active=None, families=None, rows=None, visited=None):
+def cuts(iteration, *, born, tight=None, uses=None, active=None, families=None, rows=None, visited=None):
     count = len(born)
     return NodeCuts(
         iteration,
         np.array(born, np.int32),
         np.array([0] * count if tight is None else tight, np.int32),
+        np.array([0] * count if uses is None else uses, np.int32),
         np.array(range(count) if active is None else active, np.int32),
         np.array([0] * count if families is None else families, np.int32),
         lambda: np.array(rows, np.float64),
@@ -34,6 +35,28 @@ def test_level_1_keeps_what_was_ever_tight_and_what_is_new():
 def test_level_1_looks_at_active_cuts_only():
     given = cuts(9, born=[1, 1, 5, 9], tight=[0, 4, 0, 0], active=[0, 1, 3])
     assert Level1().keep(given).tolist() == [False, True, True]
+
+
+def test_level_1_keeps_what_decided_more_solves_than_its_threshold():
+    given = cuts(9, born=[1, 1, 5, 9, 1], tight=[1, 8, 7, 0, 9], uses=[3, 4, 0, 0, 9])
+    assert Level1(threshold=3).keep(given).tolist() == [False, True, False, True, True]
+
+
+def test_the_cuts_that_are_stalest_go_first_where_there_are_too_many():
+    """Cuts 1 and 2 were tight last in iteration 4, and 2 was used less; 4 and 5 are new."""
+    given = cuts(9, born=[1, 1, 1, 8, 9, 9], tight=[7, 4, 4, 0, 0, 0], uses=[1, 5, 2, 0, 0, 0])
+    everything = LimitedMemoryLevel1(window=9, most=6).mask(given)
+    assert everything.tolist() == [True] * 6
+    for most, gone in ((5, {2}), (4, {1, 2}), (3, {0, 1, 2}), (1, {0, 1, 2, 3})):
+        kept = LimitedMemoryLevel1(every=2, window=9, most=most).mask(given)  # not due in iteration 9
+        assert set(np.flatnonzero(~kept)) == gone, most
+
+
+def test_what_the_method_drops_counts_before_the_limit():
+    given = cuts(9, born=[1, 1, 1], tight=[0, 4, 6])
+    assert Level1(every=3, most=2).mask(given).tolist() == [False, True, True]
+    assert Level1(every=2, most=2).mask(given).tolist() == [False, True, True]  # the stalest of three
+    assert Level1(every=2).mask(given).tolist() == [True, True, True]
 
 
 def test_lml1_forgets_after_its_window():
@@ -101,11 +124,21 @@ def test_domination_in_pieces_is_domination(monkeypatch):
 def test_every_is_at_least_one(kind):
     with pytest.raises(ValueError, match="every is 0; it must be at least 1"):
         kind(every=0)
+    with pytest.raises(ValueError, match="most is 0; it must be at least 1"):
+        kind(most=0)
+    with pytest.raises(ValueError, match="activity_tolerance is -1; it must be at least 0"):
+        kind(activity_tolerance=-1)
 
 
 # In training.
 
-SELECTIONS = [Level1(every=1), Level1(every=3), LimitedMemoryLevel1(every=1, window=15), Domination(every=2)]
+SELECTIONS = [
+    Level1(every=1),
+    Level1(every=3, threshold=2, activity_tolerance=1e-6),
+    LimitedMemoryLevel1(every=1, window=15),
+    Domination(every=2),
+    Level1(every=50, most=12),
+]
 
 
 @pytest.mark.parametrize("cut", ["single", "multi"])

@@ -249,7 +249,7 @@ def test_a_killed_worker_is_named_and_its_work_is_not_lost(backend, victim, tria
 # Interrupted.
 
 
-@pytest.mark.parametrize(("backend", "workers"), [("shm", 0), ("shm", 1), ("shm", 2), ("tcp", 2)])
+@pytest.mark.parametrize(("backend", "workers"), [("auto", 0), ("shm", 1), ("shm", 2), ("tcp", 2)])
 @pytest.mark.parametrize("trial", TRIALS)
 def test_ctrl_c_ends_a_run_and_keeps_what_was_finished(  # noqa: PLR0917  what it takes
     backend, workers, trial, start_process, tmp_path, monkeypatch, marked

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from cobre.sddp.events import GuardTripped as GuardTripped
     from cobre.sddp.events import IterationFinished as IterationFinished
     from cobre.sddp.events import Listener as Listener
+    from cobre.sddp.events import RankSolves as RankSolves
     from cobre.sddp.events import RankTimes as RankTimes
+    from cobre.sddp.events import SimulationFinished as SimulationFinished
     from cobre.sddp.events import SimulationProgress as SimulationProgress
     from cobre.sddp.events import TrainingFinished as TrainingFinished
     from cobre.sddp.events import TrainingStarted as TrainingStarted
@@ -93,8 +95,8 @@ _NAMES = {
     "cobre.sddp._progress": "Progress Remaining SimulationRecord",
     "cobre.sddp._visits": "Recorder Visit",
     "cobre.sddp.events": (
-        "CheckpointWritten Event GuardTripped IterationFinished Listener RankTimes "
-        "SimulationProgress TrainingFinished TrainingStarted to_dict"
+        "CheckpointWritten Event GuardTripped IterationFinished Listener RankSolves RankTimes "
+        "SimulationFinished SimulationProgress TrainingFinished TrainingStarted to_dict"
     ),
     "cobre.sddp.execution": "ExecutionOptions RankContext execute",
     "cobre.sddp.modeling": "StageModel stage stages",

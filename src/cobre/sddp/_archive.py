@@ -8,7 +8,6 @@ function of its content: no dates, no order but that of names. Any ZIP tool open
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import io
 import json
@@ -25,11 +24,13 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from cobre.errors import PolicyFileError
+from cobre.file_locks import open_locked
 
 StrPath = str | os.PathLike[str]
 
 FORMAT = "cobre-policy"
-VERSION = 1
+#: In files of version 1, warm-start bases were of the whole programme, and had another name.
+VERSION = 2
 
 _HEADER = "header.json"
 _NPY_VERSION = (1, 0)
@@ -242,21 +243,13 @@ def _replacement(target: Path) -> Iterator[IO[bytes]]:
 
 def _alone(target: Path, temporary: Path) -> IO[bytes]:
     """Open the file ``temporary``, empty, for nobody else until it is closed."""
-    while True:
-        file = os.fdopen(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "r+b")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.close()
-            reason = "another process is writing it; give each run a file of its own"
-            raise PolicyFileError(str(target), reason) from error
-        except OSError:  # a file system without locks: then the user must take care
-            pass
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), temporary.stat()):
-                file.truncate()
-                return file
-        file.close()  # who had it before has just put it in its place
+    try:
+        file = open_locked(temporary)
+    except BlockingIOError as error:
+        reason = "another process is writing it; give each run a file of its own"
+        raise PolicyFileError(str(target), reason) from error
+    file.truncate()
+    return file
 
 
 def _sync_folder(folder: Path) -> None:

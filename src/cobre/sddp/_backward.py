@@ -55,10 +55,16 @@ class BackwardPass:
         self._block = engine.block(trials.nodes.shape[1])
         #: The number of linear programmes for all ranks together.
         self.programmes = 0
+        #: The number of cuts that were added.
+        self.added = 0
+        #: The number of cuts that were there already.
+        self.repeated = 0
+        #: Of these, the number that selection had left out.
+        self.revived = 0
 
-    def run(self) -> tuple[float, int]:
-        """Add cuts from the last step to the root; return the bound and the number of cuts. A collective."""
-        engine, added, bound = self._engine, 0, np.nan
+    def run(self) -> float:
+        """Add cuts from the last step to the root; return the bound. A collective."""
+        engine, bound = self._engine, np.nan
         for step in reversed(range(len(self._trials.nodes))):
             for node, distinct in self._distinct(step):
                 children = engine.outcomes[node].children
@@ -68,16 +74,19 @@ class BackwardPass:
                 if node == Engine.ROOT:
                     bound = _value_at(batch.cuts[0, 0], engine.initial)
                 else:
-                    added += self._add(node, batch, kept)
-        return bound, added
+                    self._add(node, batch, kept)
+        return bound
 
-    def _add(self, node: int, batch: CutBatch, kept: NDArray[np.bool_]) -> int:
+    def _add(self, node: int, batch: CutBatch, kept: NDArray[np.bool_]) -> None:
         pool, by_outcome = self._engine.pools[node], batch.weights.shape[1]
+        before = len(pool.active)
         pool.add_mixtures(list(batch.weights) if by_outcome else [])
         families = np.arange(1, by_outcome + 1, dtype=np.int32) if by_outcome else np.zeros(1, np.int32)
         with self._engine.communicating():
-            pool.append(batch.cuts[kept], np.broadcast_to(families, kept.shape)[kept], self._iteration)
-        return int(np.sum(kept))
+            added = pool.add(batch.cuts[kept], np.broadcast_to(families, kept.shape)[kept], self._iteration)
+        self.added += added
+        self.repeated += int(np.sum(kept)) - added
+        self.revived += len(pool.active) - before - added
 
     def _distinct(self, step: int) -> Iterator[tuple[int, list[int]]]:
         """The trial states of a step whose node has children: equal ones once, by their first trajectory."""

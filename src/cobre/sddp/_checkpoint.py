@@ -98,9 +98,11 @@ class TrainingSnapshot:
     history: TrainingHistory
     counts: list[int]
     mixtures: list[int]
+    born: list[Ints]
     active: list[Ints]
     bases: list[Ints | None]
     tight: list[Ints]
+    uses: list[Ints]
     visited: list[Floats]
 
     @classmethod
@@ -110,9 +112,11 @@ class TrainingSnapshot:
             history.copy(),
             [len(pool) for pool in engine.pools],
             [len(pool.mixtures) for pool in engine.pools],
+            [pool.born for pool in engine.pools],
             [pool.active for pool in engine.pools],
             list(engine.bases),
             list(selecting.tight),
+            list(selecting.uses),
             list(selecting.visited),
         )
 
@@ -136,7 +140,7 @@ class TrainingSnapshot:
         return NodeRecord(
             pool.rows(count),
             pool.families[:count],
-            pool.born[:count],
+            self.born[node],
             self.active[node],
             np.array(pool.mixtures[:mixtures]).reshape(mixtures, engine.families(node) - 1),
             self.bases[node],
@@ -148,8 +152,8 @@ class TrainingSnapshot:
         header = {**policy.header(), "kind": "checkpoint", "history": self.history.as_json()}
         arrays = policy.arrays()
         if engine.method.selection is not None:
-            arrays["tight"] = np.concatenate(self.tight)
-        if engine.method.selection is not None and engine.method.selection.needs_states:
+            arrays["tight"], arrays["uses"] = np.concatenate(self.tight), np.concatenate(self.uses)
+        if any(map(len, self.visited)):
             arrays["visited"] = np.concatenate(self.visited)
             arrays["visited_counts"] = np.array([len(states) for states in self.visited], np.int64)
         _archive.write(path, header, arrays)
@@ -163,6 +167,7 @@ class SavedTraining:
     policy: Policy
     history: TrainingHistory
     tight: list[Ints] | None
+    uses: list[Ints] | None
     visited: list[Floats] | None
 
     @classmethod
@@ -178,12 +183,14 @@ class SavedTraining:
             raise PolicyFileError(
                 str(path), "it is a policy, not a checkpoint; give it as warm_start to begin with its cuts"
             )
-        tight, visited = arrays.get("tight"), arrays.get("visited")
+        tight, uses, visited = (arrays.get(name) for name in ("tight", "uses", "visited"))
+        ends = np.cumsum(arrays["sizes"][:, 0])[:-1]
         return cls(
             str(path),
             policy,
             TrainingHistory.from_json(header["history"]),
-            None if tight is None else np.split(tight, np.cumsum(arrays["sizes"][:, 0])[:-1]),
+            None if tight is None else np.split(tight, ends),
+            None if uses is None else np.split(uses, ends),
             None if visited is None else np.split(visited, np.cumsum(arrays["visited_counts"])[:-1]),
         )
 
@@ -223,6 +230,8 @@ class SavedTraining:
             with _refusing_damage(self.path):
                 for solver, tight in zip(engine.solvers, self.tight, strict=True):
                     solver.native.set_last_tight(tight)
+        if self.uses is not None:
+            selecting.uses = list(self.uses)
         if self.visited is not None:
             selecting.visited = list(self.visited)
         return self.history.copy()
@@ -235,30 +244,36 @@ def restore(policy: Policy, engine: Engine, path: str | Path = "the policy") -> 
         PolicyFileError: some of its numbers cannot be right.
     """
     load_cuts(policy, engine, path)
-    # The basis of another problem may not be one of this problem.
-    with_bases = policy.fingerprint == engine.problem.fingerprint
     with _refusing_damage(path):
-        for number, node in enumerate(engine.problem.nodes):
-            record = policy.records[node.name]
-            engine.solvers[number].native.activate(record.active)
-            if with_bases and record.basis is not None:
-                engine.set_basis(number, record.basis)
+        for solver, record in zip(engine.solvers, _records(policy, engine), strict=True):
+            solver.native.activate(record.active)
 
 
 def load_cuts(
     policy: Policy, engine: Engine, path: str | Path = "the policy", *, born: int | None = None
 ) -> None:
-    """Put the cuts of a policy into the engine's pools. ``born`` overrides the iterations that made them.
+    """Put the cuts of a policy, all active, into a fresh engine, and its warm-start bases if they fit.
+
+    ``born`` overrides the iterations that made the cuts.
 
     Raises:
         PolicyFileError: some of its numbers cannot be right.
     """
+    # The basis of another problem may not be one of this problem.
+    with_bases = policy.fingerprint == engine.problem.fingerprint
     with _refusing_damage(path):
-        for number, node in enumerate(engine.problem.nodes):
-            record, pool = policy.records[node.name], engine.pools[number]
+        for number, record in enumerate(_records(policy, engine)):
+            pool = engine.pools[number]
             pool.add_mixtures(list(record.mixtures))
             pool.append(np.ascontiguousarray(record.cuts), np.ascontiguousarray(record.families), 0)
             pool.born = record.born.copy() if born is None else np.full(len(pool), born, np.int32)
+            if with_bases and record.basis is not None:
+                engine.set_basis(number, record.basis)
+
+
+def _records(policy: Policy, engine: Engine) -> list[NodeRecord]:
+    """The parts of a policy in the order of the engine's nodes."""
+    return [policy.records[node.name] for node in engine.problem.nodes]
 
 
 @contextmanager

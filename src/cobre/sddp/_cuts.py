@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import BackendCommunicator, SharedRegion
-from cobre.lp import Floats, Ints, StageSolver, aggregate_cuts, cut_width
+from cobre.lp import Floats, Ints, StageSolver, aggregate_cuts
 
 if TYPE_CHECKING:
     from cobre.sddp._engine import Engine
@@ -97,14 +97,22 @@ def _weights(engine: Engine, node: int, values: Floats) -> Floats:
     return np.ascontiguousarray(engine.risks[node].weights(values, engine.outcomes[node].probabilities))
 
 
+def _key(cut: Floats, family: np.int32) -> bytes:
+    return np.ascontiguousarray(cut).tobytes() + family.tobytes()
+
+
+def _digest(key: bytes) -> np.uint64:
+    """Tells most cuts apart. What it is decides nothing, so it may differ between ranks."""
+    return np.uint64(hash(key) & 0xFFFF_FFFF_FFFF_FFFF)
+
+
 class _Block(NamedTuple):
     region: SharedRegion
-    readable: Floats
-    writable: Floats
+    capacity: int
 
 
 class CutPool:
-    """All cuts of a node: rows of an intercept and one slope per state.
+    """All cuts of a node: an intercept and one slope per state, arranged as its solver reads them.
 
     Memory comes in blocks that all ranks of a machine share, so a cut is stored once per machine, whatever
     the number of ranks and threads. Blocks are never moved: solvers refer to them. All ranks make the same
@@ -114,14 +122,14 @@ class CutPool:
     def __init__(self, comm: BackendCommunicator, solver: StageSolver) -> None:
         self._comm = comm
         self._solver = solver
-        self._numbers = solver.states + 1
-        self._width = cut_width(solver.states)  # with zeros at the end
+        self._layout = solver.cut_layout
         self._open = ExitStack()
         self._blocks: list[_Block] = []
         #: Which value of what follows each cut bounds.
         self.families: Ints = np.empty(0, np.int32)
-        #: The iteration that made each cut.
+        #: The last iteration that made each cut.
         self.born: Ints = np.empty(0, np.int32)
+        self._digests = np.empty(0, np.uint64)
         #: Combinations of families that bound the first, for multi cut.
         self.mixtures: list[Floats] = []
 
@@ -134,14 +142,38 @@ class CutPool:
         """The cuts that solves consider, ascending."""
         return self._solver.native.active()
 
+    def add(self, cuts: Floats, families: Ints, iteration: int) -> int:
+        """Add cuts, but none that is there: that one is made young again. A collective, as `append`.
+
+        Returns:
+            How many were added.
+        """
+        own: dict[bytes, None] = {}
+        new, known = [], []
+        for i, (cut, family) in enumerate(zip(cuts, families, strict=True)):
+            place = self._find(cut, family)
+            if place is not None:
+                known.append(place)
+            elif (key := _key(cut, family)) not in own:
+                own[key] = None
+                new.append(i)
+        if known:
+            self.born = self.born.copy()  # a snapshot may refer to it
+            self.born[known] = iteration
+            self._solver.native.activate(np.union1d(self.active, np.array(known, np.int32)))
+        self.append(cuts[new], np.ascontiguousarray(families[new]), iteration)
+        return len(new)
+
     def append(self, cuts: Floats, families: Ints, iteration: int) -> None:
-        """Add cuts. A collective of the ranks that share the memory."""
+        """Add cuts, whatever is there. A collective of the ranks that share the memory."""
         if not len(cuts):
             return
         self._reserve(len(self) + len(cuts))
         self._write(cuts)
         self.families = np.concatenate([self.families, families])
         self.born = np.concatenate([self.born, np.full(len(cuts), iteration, np.int32)])
+        digests = [_digest(_key(cut, family)) for cut, family in zip(cuts, families, strict=True)]
+        self._digests = np.concatenate([self._digests, np.array(digests, np.uint64)])
         self._solver.native.extend_cuts(families)
 
     def add_mixtures(self, weights: Sequence[Floats]) -> None:
@@ -156,34 +188,50 @@ class CutPool:
     def rows(self, count: int | None = None) -> Floats:
         """Return a copy of the first cuts, of all unless a number is given."""
         count = len(self) if count is None else count
-        parts = [block.readable[:, : self._numbers] for block in self._blocks]
-        return np.concatenate([*parts, np.empty((0, self._numbers))])[:count]
+        parts, left = [np.empty((0, self._solver.states + 1))], count
+        for block in self._blocks:
+            parts.append(self._layout.read(block.region.as_array(), 0, min(left, block.capacity)))
+            left -= len(parts[-1])
+        return np.concatenate(parts)
 
     def close(self) -> None:
         """Release the memory."""
         self._open.close()
 
+    def _find(self, cut: Floats, family: np.int32) -> int | None:
+        """The place of a cut with these bits, if there is one."""
+        key = _key(cut, family)
+        for place in np.flatnonzero(self._digests == _digest(key)).tolist():
+            if _key(self._row(place), self.families[place]) == key:
+                return int(place)
+        return None
+
+    def _row(self, place: int) -> Floats:
+        for block in self._blocks:
+            if place < block.capacity:
+                return np.asarray(self._layout.read(block.region.as_array(), place, place + 1)[0])
+            place -= block.capacity
+        raise IndexError(place)
+
     def _reserve(self, count: int) -> None:
-        capacity = sum(len(block.readable) for block in self._blocks)
+        capacity = sum(block.capacity for block in self._blocks)
         if count <= capacity:
             return
         more = max(FIRST_BLOCK, capacity, count - capacity)
-        region = self._open.enter_context(self._comm.create_shared_region(more * self._width, np.float64))
-        shape = more, self._width
-        self._blocks.append(
-            _Block(region, region.as_array().reshape(shape), region.as_mut_array().reshape(shape))
-        )
-        self._solver.native.add_block(self._blocks[-1].readable)
+        size = more * self._layout.width
+        region = self._open.enter_context(self._comm.create_shared_region(size, np.float64))
+        self._blocks.append(_Block(region, more))
+        self._solver.native.add_block(region.as_array())
 
     def _write(self, cuts: Floats) -> None:
         first, before = len(self), 0
         for block in self._blocks:
-            begin, end = max(first - before, 0), min(first + len(cuts) - before, len(block.readable))
+            begin, end = max(first - before, 0), min(first + len(cuts) - before, block.capacity)
             if begin < end:
                 # All ranks have the same cuts. The leader alone writes them, so that no two processes write
                 # to the same memory; the others must not read before the fence.
                 if self._comm.is_leader:
                     part = cuts[begin + before - first : end + before - first]
-                    block.writable[begin:end, : self._numbers] = part
+                    self._layout.write(block.region.as_mut_array(), begin, part)
                 block.region.fence()
-            before += len(block.readable)
+            before += block.capacity

@@ -15,6 +15,7 @@ import numpy as np
 
 from cobre.comm import BackendCommunicator
 from cobre.errors import SolveError
+from cobre.logs import logger
 from cobre.lp import (
     Floats,
     Ints,
@@ -31,6 +32,9 @@ from cobre.sddp._cuts import CutPool
 from cobre.sddp._graph import depth_of, outcomes
 from cobre.sddp._method import Method
 from cobre.sddp.problem import ROOT, MultistageProblem
+from cobre.sddp.risk import Expectation
+
+_log = logger(__name__)
 
 
 @dataclass
@@ -82,6 +86,7 @@ class Engine:
         self.value_bounds = value_bounds
         self.discounts = np.array([node.discount for node in problem.nodes])
         self.outcomes = outcomes(problem)
+        self.has_children = np.array([bool(follows.children) for follows in self.outcomes])
         self.risks = [method.risk_at(name) for name in (*problem.index, ROOT)]
         number = {state: i for i, state in enumerate(problem.states)}
         self.initial = np.array(
@@ -125,6 +130,11 @@ class Engine:
         """The number of state variables."""
         return len(self.initial)
 
+    @property
+    def risk_neutral(self) -> bool:
+        """True if the bound is of the expected cost, which the trajectories sample."""
+        return all(isinstance(measure, Expectation) for measure in self.risks)
+
     def families(self, node: int) -> int:
         """Return the number of values that follow a node: one, and for multi cut also one per outcome."""
         return 1 + (self.outcomes[node].count if self.method.cuts == "multi" else 0)
@@ -153,6 +163,8 @@ class Engine:
         for solver in self.solvers:
             taken = solver.native.take_statistics()
             total.add(Statistics(**{field.name: getattr(taken, field.name) for field in fields(Statistics)}))
+        if total.retries:
+            _log.warning("%d of %d runs of the solver were retries", total.retries, total.rounds)
         return total
 
     @contextmanager
@@ -194,6 +206,7 @@ class Engine:
             failure.row if own else None,
             {name: float(state[self.problem.states.index(name)]) for name in named.incoming},
             self._write(label, node, failure.row, state, table),
+            self.comm.rank if self.comm.size > 1 else None,
         )
 
     def _path(self, label: str, node: int, row: int) -> Path:

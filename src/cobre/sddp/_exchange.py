@@ -45,7 +45,7 @@ class PathExchange:
         nodes = own[:, (depth + 1) * states : -1]
         nodes[:] = -1
         nodes[:, :steps] = paths.nodes.T
-        own[:, -1] = paths.totals(engine.discounts)
+        own[:, -1] = paths.totals(engine)
         with engine.communicating():
             whole = self._region.publish().reshape(-1, self._width)
         all_states = (
@@ -125,22 +125,29 @@ def gather_records(comm: BackendCommunicator, *own: Any) -> Iterator[tuple[Any, 
 class CutSelector:
     """Cut selection on all ranks: each looks at some nodes, and all end with the same active cuts."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, keeps_states: bool = False) -> None:
         self._engine = engine
         self.selection = engine.method.selection
+        self._keeps_states = keeps_states or (self.selection is not None and self.selection.needs_states)
+        if self.selection is not None:
+            for solver in engine.solvers:
+                solver.native.set_activity_tolerance(self.selection.activity_tolerance)
         #: Per node, the last iteration in which each cut was tight on any rank.
         self.tight: list[Ints] = [np.empty(0, np.int32) for _ in engine.pools]
-        #: Per node, the trial states so far, if needed.
+        #: Per node, the number of solves of trial states in which each cut was tight, on all ranks.
+        self.uses: list[Ints] = [np.empty(0, np.int32) for _ in engine.pools]
+        #: Per node, the trial states so far, if they are needed, or to be kept.
         self.visited: list[Floats] = [np.empty((0, engine.states)) for _ in engine.pools]
 
     def after(self, iteration: int, trials: Trials) -> None:
         """Record which cuts were tight in an iteration, and select if it is due. A collective."""
+        if self._keeps_states:
+            self._record_visits(trials)
         if self.selection is None:
             return
         self._share_tight()
-        if self.selection.needs_states:
-            self._record_visits(trials)
-        if iteration % self.selection.every == 0:
+        self._share_uses()
+        if iteration % self.selection.every == 0 or self.selection.most is not None:
             self._select(iteration)
 
     def _share_tight(self) -> None:
@@ -149,6 +156,14 @@ class CutSelector:
         if marks.size:
             self._engine.comm.allreduce(marks, marks, ReduceOp.MAX)
         self.tight = np.split(marks, np.cumsum([len(part) for part in own])[:-1])
+
+    def _share_uses(self) -> None:
+        own = [solver.native.take_uses() for solver in self._engine.solvers]
+        counts = np.concatenate(own)
+        if counts.size:
+            self._engine.comm.allreduce(counts, counts, ReduceOp.SUM)
+        new = np.split(counts, np.cumsum([len(part) for part in own])[:-1])
+        self.uses = [_extended(known, len(more)) + more for known, more in zip(self.uses, new, strict=True)]
 
     def _record_visits(self, trials: Trials) -> None:
         for node in range(len(self.visited)):
@@ -175,6 +190,18 @@ class CutSelector:
         if self.selection is None or not len(pool.active):
             return np.empty(0, np.bool_)
         cuts = NodeCuts(
-            iteration, pool.born, self.tight[node], pool.active, pool.families, pool.rows, self.visited[node]
+            iteration,
+            pool.born,
+            self.tight[node],
+            self.uses[node],
+            pool.active,
+            pool.families,
+            pool.rows,
+            self.visited[node],
         )
-        return self.selection.keep(cuts)
+        return self.selection.mask(cuts)
+
+
+def _extended(counts: Ints, length: int) -> Ints:
+    """Counts of all cuts, 0 for those that are new."""
+    return np.concatenate([counts, np.zeros(length - len(counts), np.int32)])

@@ -35,14 +35,21 @@ class Paths:
     slots: Ints
     expected: Floats
 
-    def totals(self, discounts: Floats) -> Floats:
-        """Return the discounted cost of each trajectory, summed in the order of steps."""
+    def totals(self, engine: Engine) -> Floats:
+        """Return the discounted cost of each trajectory, summed in the order of steps.
+
+        Where one is cut off, the policy's estimate of what would follow counts, too: without it, costs would
+        be those of a shorter study than the bound's.
+        """
         total = np.zeros(self.nodes.shape[1])
         factor = np.ones(self.nodes.shape[1])
-        for nodes, costs in zip(self.nodes, self.costs, strict=True):
+        for step, (nodes, costs) in enumerate(zip(self.nodes, self.costs, strict=True), 1):
             going = nodes >= 0
             total[going] += factor[going] * costs[going]
-            factor[going] *= discounts[nodes[going]]
+            if step == engine.depth:
+                going &= engine.has_children[nodes]
+                total[going] += factor[going] * self.expected[-1, going]
+            factor[going] *= engine.discounts[nodes[going]]
         return total
 
 

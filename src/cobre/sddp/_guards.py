@@ -10,6 +10,13 @@ made, so that a failure proves an error and is no matter of chance:
 
 Selection leaves out cuts that values rested on. Where a check seems to fail, all cuts are considered again.
 
+The value bound, and the cuts of a warm start, rest on nothing that is computed here. A valid one may be
+above a value that is computed while cuts are few, since that is no more than a lower bound. Such a claim is
+refused if it is above an upper bound: what following the policy costs. The better the policy, the more that
+tells, so a doubt is looked into when it comes up for the first, second, fourth, eighth time, and so on. All
+this may take as many programmes as training itself. Where the way to the end takes more, `check_mean`
+remains.
+
 Besides, the bound is compared with the costs of trajectories, which is a matter of chance: see `check_mean`.
 
 That the values themselves are right is proved where they are computed, in ``native/core/lp/proof.cpp``.
@@ -28,15 +35,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.elementary import square
 from cobre.errors import BoundError
 from cobre.estimates import Estimate
 from cobre.lp import Floats, cut_heights, largest_excess
 from cobre.sddp._cuts import CutBatch, make_cuts
 from cobre.sddp._engine import Engine
 from cobre.sddp._graph import longest_path
+from cobre.sddp._policy_value import PolicyWalk
 from cobre.sddp.events import GuardTripped
 from cobre.sddp.problem import ROOT
-from cobre.sddp.risk import Expectation
 from cobre.sddp.sampling import InSample
 
 #: Relative differences up to this are rounding. Solvers are exact to about 1e-8, and held to 1e-5.
@@ -47,6 +55,8 @@ REACH = 32
 #: above it by this many standard errors. Fewer of either would raise false alarms in long trainings.
 MIN_SAMPLE = 300
 DEVIATIONS = 6.0
+#: Programmes that following the policy may take before training has solved as many.
+BUDGET = 1000
 
 
 class CutOrigin(NamedTuple):
@@ -73,11 +83,15 @@ class Guards:
         method, problem = engine.method, engine.problem
         #: Whether bound and trajectories are of the same expectation.
         self._comparable = (
-            all(isinstance(measure, Expectation) for measure in engine.risks)
+            engine.risk_neutral
             and isinstance(method.sampling, InSample)
             and engine.depth == longest_path(problem)
         )
         self._above = False
+        self._budget = BUDGET
+        #: The budget below which a walk from a node is of no use.
+        self._needed = [0] * len(engine.solvers)
+        self._doubts = [0] * len(engine.solvers)
         #: The events of guards that tripped.
         self.noticed: list[GuardTripped] = []
 
@@ -85,18 +99,20 @@ class Guards:
         """Return cuts that can be added, and which of them may be.
 
         Raises:
-            BoundError: a cut of the policy is invalid.
+            BoundError: a cut of the policy, or the value bound, is invalid.
         """
+        self._budget += len(batch.totals) * self._engine.outcomes[node].count
         most, at = self._excess(node, batch)
         doubtful = ~(most <= TOLERANCE)
-        lower = self._below_expected(node, batch)
-        if not doubtful.any() and not lower.any():
+        below = self._below_expected(node, batch)
+        if not doubtful.any() and not below.any():
             return batch, ~doubtful
-        if lower.any():
-            self._check_policy(node, batch, origin, np.flatnonzero(lower))
+        by_cuts = below & ~self._on_value_bound(node, batch)
         suspects = np.unique([*np.nonzero(doubtful)[0], *at[doubtful]]).astype(np.intp)
-        if self._engine.method.selection is None:  # otherwise they may have been right
-            suspects = np.union1d(suspects, np.flatnonzero(lower))
+        if by_cuts.any():
+            corrected = self._check_policy(node, batch, origin, np.flatnonzero(by_cuts))
+            suspects = np.union1d(suspects, corrected)
+        self._check_value_bound(node, batch, origin, np.flatnonzero(below))
         return self._remade(node, batch, suspects, origin) if len(suspects) else (batch, ~doubtful)
 
     def check_bound(self, bound: float, best: float, iteration: int) -> None:
@@ -167,8 +183,21 @@ class Guards:
             self._notice("value_corrected", origin.iteration, node, batch.totals[trial], again.totals[trial])
         return again, kept
 
-    def _check_policy(self, node: int, batch: CutBatch, origin: CutOrigin, trials: NDArray[np.intp]) -> None:
-        """Look for an invalid cut of the policy at trial states whose values are below its estimates."""
+    def _on_value_bound(self, node: int, batch: CutBatch) -> NDArray[np.bool_]:
+        """Trial states at which no cut was above the value bound on the way forward."""
+        discount, bound = self._engine.discounts[node], float(self._engine.value_bounds[node])
+        near = TOLERANCE * (self._cost_units[node] + abs(bound))
+        on_bound: NDArray[np.bool_] = batch.expected <= discount * (bound + near)
+        return on_bound
+
+    def _check_policy(
+        self, node: int, batch: CutBatch, origin: CutOrigin, trials: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Look for an invalid cut of the policy at trial states whose values are below its estimates.
+
+        Returns:
+            The trial states whose values were not right.
+        """
         engine, pool = self._engine, self._engine.pools[node]
         if engine.method.selection is not None:
             # Most often it was right to leave cuts out, and it takes no second opinion to see that.
@@ -176,13 +205,24 @@ class Guards:
             trials = trials[self._below_expected(node, replace(with_all, expected=batch.expected[trials]))]
         again = self._recomputed(node, batch.states[trials])
         active = pool.active
-        cuts = pool.rows()[active]
-        values = again.values[:, np.maximum(pool.families[active] - 1, 0)]
+        cuts, born = pool.rows()[active], pool.born[active]
+        families = np.maximum(pool.families[active] - 1, 0)
         claimed = cut_heights(cuts, again.states)
-        sizes = cut_heights(np.abs(cuts), np.abs(again.states)) + np.abs(values) + self._cost_units[node]
-        wrong = np.argwhere(~(claimed <= values + TOLERANCE * sizes))
-        for trial, cut in wrong[:1].tolist():
-            born = int(pool.born[active[cut]])
+        magnitudes = cut_heights(np.abs(cuts), np.abs(again.states)) + self._cost_units[node]
+
+        def above(values: Floats) -> NDArray[np.bool_]:
+            higher: NDArray[np.bool_] = ~(claimed <= values + TOLERANCE * (magnitudes + np.abs(values)))
+            return higher
+
+        values = again.values[:, families]
+        wrong = above(values)
+        if (given := wrong & (born == 0)).any():  # these may be valid although they are above
+            wrong &= born != 0
+            values, due = values.copy(), self._due(node)
+            for trial in np.flatnonzero(given.any(axis=1)).tolist() if due else []:
+                values[trial] = self._upper_values(node, again.states[trial])[families]
+            wrong |= given & above(values) & due
+        for trial, cut in np.argwhere(wrong)[:1].tolist():
             saved = engine.save(f"cut_{active[cut]}", node, origin.arrivals[trials[trial]])
             raise BoundError(
                 origin.iteration,
@@ -191,20 +231,50 @@ class Guards:
                 engine.sign * float(values[trial, cut]),
                 saved,
                 int(active[cut]),
-                born,
+                int(born[cut]),
             )
-        self._check_value_bound(node, again, origin, trials)
+        still = self._below_expected(node, replace(again, expected=batch.expected[trials]))
+        return trials[~still] if engine.method.selection is None else trials[:0]
 
     def _check_value_bound(
-        self, node: int, again: CutBatch, origin: CutOrigin, trials: NDArray[np.intp]
+        self, node: int, batch: CutBatch, origin: CutOrigin, trials: NDArray[np.intp]
     ) -> None:
         """The value bound is a cut too: the first one, and often given by the user."""
         engine, bound = self._engine, float(self._engine.value_bounds[node])
-        for trial, total in enumerate(again.totals.tolist()):
-            if self._below(node, total, bound):
-                saved = engine.save("value_bound", node, origin.arrivals[trials[trial]])
+        doubtful = [
+            trial for trial in trials.tolist() if self._below(node, float(batch.totals[trial]), bound)
+        ]
+        if not doubtful or not self._due(node):
+            return
+        for trial in sorted(doubtful, key=batch.totals.__getitem__):
+            outcomes = self._upper_values(node, batch.states[trial], total=True)
+            if self._below(node, float(outcomes[0]), bound):
+                saved = engine.save("value_bound", node, origin.arrivals[trial])
                 name = engine.problem.nodes[node].name
-                raise BoundError(origin.iteration, name, engine.sign * bound, engine.sign * total, saved)
+                raise BoundError(
+                    origin.iteration, name, engine.sign * bound, engine.sign * float(outcomes[0]), saved
+                )
+
+    def _due(self, node: int) -> bool:
+        """Count a doubt; whether it is to be looked into."""
+        self._doubts[node] += 1
+        return self._doubts[node].bit_count() == 1
+
+    def _upper_values(self, node: int, state: Floats, *, total: bool = False) -> Floats:
+        """Return numbers that the values bounded by cuts cannot be above; infinite ones if none are known.
+
+        They are about the outcomes for multi cut, else, or if asked for, about all that follows.
+        """
+        by_outcome = self._engine.method.cuts == "multi" and not total
+        values = None
+        if self._budget >= self._needed[node]:
+            walk = PolicyWalk(self._engine, self._budget)
+            values = walk.outcome_values(node, state)
+            self._needed[node] = 2 * self._budget if walk.exhausted else walk.solved
+            self._budget -= walk.solved
+        if values is None:
+            return np.full(self._engine.families(node), np.inf)
+        return values if by_outcome else np.array([walk.total(node, values)])
 
     def _recomputed(self, node: int, states: Floats, *, second_opinion: bool = True) -> CutBatch:
         """Make cuts for some states again; a second opinion is from scratch, by the general solver.
@@ -250,7 +320,8 @@ def _pooled(estimates: Sequence[Estimate]) -> Estimate | None:
     parts = estimates[first:]
     mean = math.fsum(part.count * part.mean for part in parts) / count
     squares = math.fsum(
-        (part.count - 1) * part.standard_deviation**2 + part.count * (part.mean - mean) ** 2 for part in parts
+        (part.count - 1) * square(part.standard_deviation) + part.count * square(part.mean - mean)
+        for part in parts
     )
     return Estimate(mean, math.sqrt(squares / (count - 1)), count)
 

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cobre.errors import InvalidProblem
-from cobre.lp import HIGHS_VERSION, Floats
-from cobre.sddp._graph import value_bounds
+from cobre.lp import HIGHS_VERSION
 from cobre.sddp.problem import ROOT, MultistageProblem
 from cobre.sddp.risk import Expectation, RiskMeasure
 from cobre.sddp.sampling import InSample, Sampling
@@ -63,6 +62,22 @@ class Method:
             except ValueError as exc:  # an unfinished mixture
                 yield f"the risk: {exc}"
 
+    def nodes_of_other_risk(self, problem: MultistageProblem, then: Mapping[str, Any]) -> list[str]:
+        """Return the nodes whose cuts another method made with another risk measure.
+
+        Cuts made with the expectation do not count: they are below the value under any measure.
+
+        Args:
+            problem: of both methods.
+            then: the `spec` of the other method.
+        """
+        neutral, now = Expectation().spec(), self.spec()
+        return [
+            name
+            for name in problem.index
+            if problem.children(name) and _risk_in(then, name) not in (neutral, _risk_in(now, name))
+        ]
+
     def spec(self) -> dict[str, Any]:
         """Return it in JSON's types, with the version of the solver, to whose build bits belong."""
         risk = (
@@ -82,8 +97,17 @@ class Method:
         }
 
 
-def checked_value_bounds(problem: MultistageProblem, method: Method, found: Iterable[str] = ()) -> Floats:
-    """Check a problem and a method completely, then return the `value_bounds` of the problem.
+def _risk_in(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The spec of a node's risk measure in that of a method."""
+    risk: dict[str, Any] = spec["risk"]
+    if "measure" in risk:
+        return risk
+    found: dict[str, Any] = risk.get(name, Expectation().spec())
+    return found
+
+
+def require_valid(problem: MultistageProblem, method: Method, found: Iterable[str] = ()) -> None:
+    """Check a problem and a method completely.
 
     Args:
         problem: to check.
@@ -95,4 +119,3 @@ def checked_value_bounds(problem: MultistageProblem, method: Method, found: Iter
     """
     if found := [*problem.findings(), *method.findings(problem), *found]:
         raise InvalidProblem(found)
-    return value_bounds(problem)

@@ -29,13 +29,14 @@ class TrainingStarted:
         states: how many the problem has.
         trajectories: how many each iteration samples.
         ranks: how many processes take part.
-        threads: how many each of them uses.
+        threads: how many rank 0 uses; others do likewise, unless their machines differ.
         backend: over which they communicate.
         first_iteration: 1, or where a resumed run goes on.
         stop: the stopping rule in words.
         iteration_limit: the iteration after which it stops at the latest, if the rule has a limit.
         risk_neutral: whether bound and estimate are about the same thing, the expected value.
         sense: ``"min"`` if costs are minimised, and the bound is a lower one; ``"max"`` for rewards.
+        threads_reason: for this number of threads.
     """
 
     nodes: int
@@ -49,6 +50,7 @@ class TrainingStarted:
     iteration_limit: int | None = None
     risk_neutral: bool = True
     sense: Sense = "min"
+    threads_reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class RankTimes:
         solves: linear programmes that it solved.
         trajectories: that were its own.
         waiting_s: seconds of ``communication_s`` in which it waited for the last rank to arrive.
+        selection_s: seconds in cut selection.
     """
 
     # A field added here is exchanged between ranks and kept in checkpoints as it is. It needs a default, so
@@ -76,6 +79,12 @@ class RankTimes:
     solves: int = 0
     trajectories: int = 0
     waiting_s: float = 0.0
+    selection_s: float = 0.0
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds that the iteration took this rank."""
+        return self.forward_s + self.backward_s + self.selection_s
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,12 @@ class IterationFinished:
         seconds: elapsed so far, earlier sessions of a resumed run included.
         ranks: what it was to each of them.
         remaining: how far the stopping rule is; None after the last iteration.
+        risk_neutral: whether bound and estimate are of the same quantity, the expected value, so that
+            there is a gap between them.
+        raw_bound: what this iteration has computed, while ``bound`` is the best so far; None if it was not
+            recorded then.
+        cuts_repeated: cuts that were not added, being equal bit for bit to one that is there.
+        cuts_revived: of these, the ones that selection had left out.
     """
 
     iteration: int
@@ -115,6 +130,10 @@ class IterationFinished:
     seconds: float
     ranks: tuple[RankTimes, ...] = ()
     remaining: Remaining | None = None
+    risk_neutral: bool = True
+    raw_bound: float | None = None
+    cuts_repeated: int = 0
+    cuts_revived: int = 0
 
 
 @dataclass(frozen=True)
@@ -179,6 +198,34 @@ class SimulationProgress:
     estimate: Estimate | None = None
 
 
+@dataclass(frozen=True)
+class RankSolves:
+    """What solving took a rank in a simulation.
+
+    Attributes:
+        rank: which one.
+        solves: linear programmes that it solved; of equal ones one.
+        simplex_iterations: these took.
+        retries: solves that needed a second attempt.
+        solving_s: seconds of solving, summed over threads.
+    """
+
+    rank: int
+    solves: int
+    simplex_iterations: int
+    retries: int
+    solving_s: float
+
+
+@dataclass(frozen=True)
+class SimulationFinished:
+    """All trajectories are simulated, ``seconds`` after the simulation began; ``ranks`` is what it took."""
+
+    trajectories: int
+    seconds: float
+    ranks: tuple[RankSolves, ...]
+
+
 Event = (
     TrainingStarted
     | IterationFinished
@@ -186,6 +233,7 @@ Event = (
     | CheckpointWritten
     | TrainingFinished
     | SimulationProgress
+    | SimulationFinished
 )
 Listener = Callable[[Event], None]
 

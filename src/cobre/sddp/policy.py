@@ -5,6 +5,8 @@ Reading a policy does not load the LP solver, which its users, `cobre report` am
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -182,6 +184,10 @@ class Policy:
                     return f"its cuts are by outcome; node {name!r} had {then} outcomes, and has {now}"
         return None
 
+    def value_bounds_of(self, problem: MultistageProblem) -> Floats:
+        """Return the value bounds, as costs, in the order of the nodes of a problem that it `fits`."""
+        return np.array([self.value_bounds[name] for name in problem.index], np.float64)
+
     def header(self) -> dict[str, Any]:
         """Return what a file of it says of itself."""
         return {
@@ -195,6 +201,14 @@ class Policy:
             "bound": self.bound,
             "value_bounds": [self.value_bounds[name] for name in self.records],
         }
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 over all of it: equal for equal policies."""
+        found = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
+        for array in self.arrays().values():
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of a file: those of all nodes after one another, and how many are each node's."""
@@ -211,7 +225,7 @@ class Policy:
             "born": np.concatenate([record.born for record in records]),
             "active": np.concatenate([record.active for record in records]),
             "mixtures": np.concatenate([record.mixtures.reshape(-1) for record in records]),
-            "anchors": np.concatenate(bases),
+            "bases": np.concatenate(bases),
         }
 
     @classmethod
@@ -234,11 +248,12 @@ class Policy:
         sizes = arrays["sizes"]
         ends = np.cumsum(sizes, axis=0)
         flat_ends = np.cumsum(sizes[:, 2] * sizes[:, 3])
+        bases = arrays.get("bases")  # a file of an earlier version has none that fit
         records = {}
         for i, name in enumerate(header["nodes"]):
             cuts, active, mixtures, outcomes, length = (int(size) for size in sizes[i])
             own = slice(int(ends[i, 0]) - cuts, int(ends[i, 0]))
-            basis = arrays["anchors"][int(ends[i, 4]) - length : int(ends[i, 4])]
+            basis = None if bases is None else bases[int(ends[i, 4]) - length : int(ends[i, 4])]
             mixed = arrays["mixtures"][int(flat_ends[i]) - mixtures * outcomes : int(flat_ends[i])]
             records[name] = NodeRecord(
                 arrays["cuts"][own],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -169,13 +170,25 @@ class MultistageProblem:
         return {child: probability for child, probability in ways.items() if probability > 0}
 
     @cached_property
+    def order(self) -> tuple[str, ...] | None:
+        """The names of the nodes, none before one that it follows; None if there is a cycle."""
+        before = dict.fromkeys(self.index, 0)
+        for name in self.index:
+            for child in self.children(name).keys() & before.keys():
+                before[child] += 1
+        order = [name for name, count in before.items() if count == 0]
+        for name in order:  # it grows
+            for child in self.children(name):
+                if child in before:
+                    before[child] -= 1
+                    if before[child] == 0:
+                        order.append(child)
+        return tuple(order) if len(order) == len(before) else None
+
+    @property
     def has_cycle(self) -> bool:
         """True if a node can follow itself."""
-        left = {node.name: set(self.children(node.name)) for node in self.nodes}
-        while ends := [name for name, after in left.items() if not after & left.keys()]:
-            for name in ends:
-                del left[name]
-        return bool(left)
+        return self.order is None
 
     def check(self) -> None:
         """Raise all `findings` at once, if there are any.
@@ -245,8 +258,9 @@ def _graph_findings(problem: MultistageProblem) -> Iterator[str]:
     names = [node.name for node in problem.nodes]
     if not names:
         yield "there are no nodes"
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f"{names.count(name)} nodes are called {name!r}"
+    for name, count in sorted(Counter(names).items()):
+        if count > 1:
+            yield f"{count} nodes are called {name!r}"
     if ROOT in names:
         yield f"a node is called {ROOT!r}, which is the name of the beginning"
     if problem.sense not in ("min", "max"):
@@ -287,17 +301,22 @@ def _reach_findings(problem: MultistageProblem) -> Iterator[str]:
 
 def _endless(problem: MultistageProblem) -> list[str]:
     """Return the nodes from which neither an end nor a discount can be reached."""
-    left = {node.name: node for node in problem.nodes}
+    parents: dict[str, list[str]] = {}
+    for node in problem.nodes:
+        for child in problem.children(node.name):
+            parents.setdefault(child, []).append(node.name)
     fading = [
-        name
-        for name, node in left.items()
-        if not node.discount * sum(problem.children(name).values()) >= 1 - PROBABILITY_TOLERANCE
+        node.name
+        for node in problem.nodes
+        if not node.discount * sum(problem.children(node.name).values()) >= 1 - PROBABILITY_TOLERANCE
     ]
-    while fading:
-        for name in fading:
-            del left[name]
-        fading = [name for name in left if problem.children(name).keys() - left.keys()]
-    return list(left)
+    reaching = set(fading)
+    for name in fading:  # it grows
+        for parent in parents.get(name, ()):
+            if parent not in reaching:
+                reaching.add(parent)
+                fading.append(parent)
+    return [node.name for node in problem.nodes if node.name not in reaching]
 
 
 def _node_findings(node: Node) -> Iterator[str]:

@@ -201,15 +201,10 @@ def EAVaR(weight: float, level: float) -> Mixture:  # noqa: N802  it reads as on
     return Mixture(((weight, Expectation()), (1 - weight, AVaR(level))))
 
 
-def _eavar_of_a_case(weight: float, level: float) -> RiskMeasure:
-    # At level 1 the mixture is the expectation, but for the last bits.
-    return EAVaR(weight, level) if level < 1 else Expectation()
-
-
 #: The measures that a stage of a case can have, by the names that input models in `cobre.inputs` give them.
 NAMED: dict[str, Callable[..., RiskMeasure]] = {
     "expectation": Expectation,
-    "eavar": _eavar_of_a_case,
+    "eavar": EAVaR,
 }
 
 

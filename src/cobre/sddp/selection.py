@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ class NodeCuts:
         iteration: the current one, from 1.
         born: the iteration that made each cut.
         tight: the last iteration in which it decided a solve, 0 if it never did.
+        uses: how many solves of trial states, of all realisations, it has decided.
         active: the cuts that are looked at, ascending.
         families: which value each bounds; cuts of different families do not compete.
         rows: makes the cuts themselves: an intercept and the slopes.
@@ -37,6 +38,7 @@ class NodeCuts:
     iteration: int
     born: Ints
     tight: Ints
+    uses: Ints
     active: Ints
     families: Ints
     rows: Callable[[], Floats]
@@ -45,17 +47,41 @@ class NodeCuts:
 
 @dataclass(frozen=True)
 class Selection(ABC):
-    """A method of cut selection. Derive from this for one of your own, a pure function of its arguments."""
+    """A method of cut selection. Derive from this for one of your own, a pure function of its arguments.
+
+    Args:
+        every: in every how many-th iteration to select.
+        most: how many cuts of a node may be active at most, after each iteration; those of the iteration
+            itself always are. Those go that have not been tight for longest, of these the least used first.
+        activity_tolerance: a cut is tight in a solve if its dual is above this. The duals of a node's cuts
+            are not negative, and sum to its discount.
+    """
 
     #: Whether `NodeCuts.visited` is needed, which takes memory.
     needs_states: ClassVar[bool] = False
 
-    #: In every how many-th iteration to select.
     every: int = 5
+    most: int | None = field(default=None, kw_only=True)
+    activity_tolerance: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ValueError(f"every is {self.every}; it must be at least 1")
+        for name, value in (("every", self.every), ("most", self.most)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; it must be at least 1")
+        if not self.activity_tolerance >= 0:
+            raise ValueError(f"activity_tolerance is {self.activity_tolerance}; it must be at least 0")
+
+    def mask(self, cuts: NodeCuts) -> NDArray[np.bool_]:
+        """Return which of ``cuts.active`` stay after an iteration: `keep`, if it is due, and then `most`."""
+        due = cuts.iteration % self.every == 0
+        kept = self.keep(cuts) if due else np.ones(len(cuts.active), np.bool_)
+        if self.most is None or np.sum(kept) <= self.most:
+            return kept
+        latest = np.maximum(cuts.tight, cuts.born)[cuts.active]
+        worst_first = np.lexsort((cuts.uses[cuts.active], latest))
+        old = worst_first[(kept & (cuts.born[cuts.active] < cuts.iteration))[worst_first]]
+        kept[old[: int(np.sum(kept)) - self.most]] = False
+        return kept
 
     @abstractmethod
     def keep(self, cuts: NodeCuts) -> NDArray[np.bool_]:
@@ -70,13 +96,21 @@ class Selection(ABC):
 class Level1(Selection):
     """Keep cuts that ever decided a solve (de Matos, Philpott and Finardi 2015).
 
+    Args:
+        every: in every how many-th iteration to select.
+        threshold: keep cuts that decided more solves of trial states than this. With 0, one on the way
+            forward is enough.
+
     >>> Level1(every=10).spec()
-    {'type': 'Level1', 'every': 10}
+    {'type': 'Level1', 'every': 10, 'most': None, 'activity_tolerance': 0.0, 'threshold': 0}
     """
 
+    threshold: int = 0
+
     def keep(self, cuts: NodeCuts) -> NDArray[np.bool_]:
-        """Keep cuts that were tight at least once."""
-        return np.asarray((cuts.tight[cuts.active] > 0) | (cuts.born[cuts.active] == cuts.iteration))
+        """Keep cuts that were tight often enough."""
+        used = cuts.uses > self.threshold if self.threshold else cuts.tight > 0
+        return np.asarray(used[cuts.active] | (cuts.born[cuts.active] == cuts.iteration))
 
 
 @dataclass(frozen=True)

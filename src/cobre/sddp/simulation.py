@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -19,10 +19,12 @@ from cobre.lp import Floats, Ints
 from cobre.sddp import _forward
 from cobre.sddp._checkpoint import restore
 from cobre.sddp._engine import Engine
+from cobre.sddp._exchange import gather_records
 from cobre.sddp._forward import Wanted
-from cobre.sddp._method import Method, checked_value_bounds
+from cobre.sddp._method import Method, require_valid
+from cobre.sddp._sharing import share_numbers
 from cobre.sddp._visits import Recorder, Visit, VisitTable, Watcher
-from cobre.sddp.events import Listener, SimulationProgress
+from cobre.sddp.events import Listener, RankSolves, SimulationFinished, SimulationProgress
 from cobre.sddp.execution import ExecutionOptions, RankContext, execute
 from cobre.sddp.policy import Policy
 from cobre.sddp.problem import MultistageProblem
@@ -67,8 +69,8 @@ def simulate(  # noqa: PLR0913
     listeners: Sequence[Listener] | Listener = (),
     comm: BackendCommunicator | None = None,
     num_workers: int | None = None,
-    backend: str = "shm",
-    threads: int = 1,
+    backend: str = "auto",
+    threads: int | None = None,
 ) -> SimulatedTrajectories:
     """Follow a policy on many trajectories.
 
@@ -97,11 +99,14 @@ def simulate(  # noqa: PLR0913
     for what, names, of in (("column", columns, "column_names"), ("row", duals, "row_names")):
         known = {name for node in problem.nodes for name in getattr(node.program, of)}
         found += [f"no node has a {what} {name!r}" for name in names if name not in known]
-    task = SimulationTask.checked(problem, policy, trajectories, seed, sampling, depth, found)
+    checked = partial(SimulationTask.checked, problem, policy, trajectories, seed, sampling, depth, found)
+    options = ExecutionOptions(num_workers, backend, threads, comm=comm)
+    task = options.together(checked)
     return execute(
         partial(task.tabulate, policy, columns=tuple(columns), duals=tuple(duals)),
-        ExecutionOptions(num_workers, backend, threads, comm=comm),
+        options,
         listeners,
+        lambda: {**task.facts(policy), "columns": list(columns), "duals": list(duals)},
     )
 
 
@@ -117,8 +122,8 @@ def simulate_streaming(  # noqa: PLR0913
     listeners: Sequence[Listener] | Listener = (),
     comm: BackendCommunicator | None = None,
     num_workers: int | None = None,
-    backend: str = "shm",
-    threads: int = 1,
+    backend: str = "auto",
+    threads: int | None = None,
 ) -> Floats:
     """Simulate as `simulate` does, giving all columns and duals of all nodes to a recorder as they come.
 
@@ -141,9 +146,10 @@ def simulate_streaming(  # noqa: PLR0913
     Returns:
         The discounted cost or reward of each trajectory.
     """
-    task = SimulationTask.checked(problem, policy, trajectories, seed, sampling, depth)
+    checked = partial(SimulationTask.checked, problem, policy, trajectories, seed, sampling, depth)
     options = ExecutionOptions(num_workers, backend, threads, comm=comm)
-    return execute(partial(task.stream, policy, recorder), options, listeners)
+    task = options.together(checked)
+    return execute(partial(task.stream, policy, recorder), options, listeners, partial(task.facts, policy))
 
 
 follow = simulate_streaming
@@ -155,12 +161,10 @@ class SimulationTask:
 
     Attributes:
         problem: to simulate.
-        value_bounds: on what follows each of its nodes.
         method: of sampling, and of the policies to simulate.
     """
 
     problem: MultistageProblem
-    value_bounds: Floats
     method: Method
 
     @classmethod
@@ -181,9 +185,13 @@ class SimulationTask:
         sampling = sampling or InSample()
         count = trajectories if trajectories is not None else sampling.natural_count or 1000
         method = Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
-        bounds = checked_value_bounds(problem, method, findings)
+        require_valid(problem, method, findings)
         require_fitting(policy, problem)
-        return cls(problem, bounds, method)
+        return cls(problem, method)
+
+    def facts(self, policy: Policy) -> dict[str, Any]:
+        """Return what decides the bits of a simulation of a policy, in JSON's types."""
+        return {"problem": self.problem.fingerprint, **self.method.spec(), "policy": policy.digest}
 
     def tabulate(
         self,
@@ -217,7 +225,8 @@ class SimulationTask:
     @contextmanager
     def _engine(self, policy: Policy, context: RankContext) -> Iterator[Engine]:
         context.work_is_saved()
-        bounds, threads = self.value_bounds, context.threads
+        share_numbers(self.problem, context)
+        bounds, threads = policy.value_bounds_of(self.problem), context.threads
         with Engine(self.problem, self.method, context.comm, value_bounds=bounds, threads=threads) as engine:
             restore(policy, engine)
             yield engine
@@ -228,15 +237,24 @@ class SimulationTask:
         """This rank's trajectories in batches: their numbers, their totals, and their visits."""
         own, total = engine.block(self.method.trajectories), self.method.trajectories
         progress = _ProgressReport(context, total)
-        watcher = Watcher(engine, wanted)
+        watcher, begun = Watcher(engine, wanted), time.monotonic()
         batch = max(1, min(BATCH, BATCH_BYTES // watcher.bytes_per_trajectory()))
         for first in range(own.start, own.stop, batch):
             size = min(batch, own.stop - first)
             draw = Draw(self.method.seed, 0, first, size, total, engine.depth, SIMULATION)
             paths, visits = watcher.walk(draw)
-            totals = paths.totals(engine.discounts)
+            totals = paths.totals(engine)
             yield range(first, first + size), totals, visits
             progress.add(engine.sign * totals)
+        ranks = _solves_of_ranks(engine)
+        context.emit(SimulationFinished(total, time.monotonic() - begun, ranks))
+
+
+def _solves_of_ranks(engine: Engine) -> tuple[RankSolves, ...]:
+    """What solving took each rank. A collective."""
+    taken = engine.take_statistics()
+    own = RankSolves(engine.comm.rank, taken.solves, taken.iterations, taken.retries, taken.solving_s)
+    return tuple(rank for (rank,) in gather_records(engine.comm, own))
 
 
 class _ProgressReport:
@@ -279,7 +297,7 @@ def estimate_costs(engine: Engine, replications: int, iteration: int) -> tuple[E
     paths = _forward.walk(engine, engine.method.sampling.sample(engine.problem, draw))
     record = np.zeros((len(own), engine.depth + 1))
     record[:, : len(paths.costs)] = np.where(paths.nodes >= 0, paths.costs, 0.0).T
-    record[:, -1] = paths.totals(engine.discounts)
+    record[:, -1] = paths.totals(engine)
     whole = engine.sign * _gathered(engine, record, replications)
     steps = tuple(Estimate.of(costs.tolist()).mean for costs in whole[:, :-1].T)
     return Estimate.of(whole[:, -1].tolist()), steps

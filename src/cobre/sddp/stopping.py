@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from typing import Any, ClassVar
 
+from cobre.elementary import square
 from cobre.sddp._progress import Progress, Remaining, SimulationRecord
 
 #: A bound may miss an interval by this share of its size: equal numbers differ by as much after solving.
@@ -438,7 +439,7 @@ def _latest(remaining: Remaining) -> float:
 def _distance(new: Sequence[float], old: Sequence[float]) -> float:
     # On a cyclic graph trajectories end at random, so one simulation can have steps that the other has not.
     pairs = zip_longest(new, old, fillvalue=0.0)
-    return math.sqrt(math.fsum(((after - before) / max(1.0, abs(before))) ** 2 for after, before in pairs))
+    return math.sqrt(math.fsum(square((after - before) / max(1.0, abs(before))) for after, before in pairs))
 
 
 def _parts(rule: StoppingRule, kind: type[AnyOf] | type[AllOf]) -> tuple[StoppingRule, ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -15,16 +16,19 @@ from cobre.comm import BackendCommunicator, Topology
 from cobre.comm.launch import deferred_signals
 from cobre.errors import PolicyFileError
 from cobre.estimates import Estimate
-from cobre.lp import Floats
+from cobre.logs import logger
+from cobre.lp import DefaultFloatEnvironment, Floats
 from cobre.sddp import _forward
 from cobre.sddp._backward import BackwardPass
 from cobre.sddp._checkpoint import Checkpoint, SavedTraining, TrainingHistory, TrainingSnapshot, load_cuts
 from cobre.sddp._engine import Engine, Statistics
 from cobre.sddp._exchange import CutSelector, PathExchange, share_bases, share_measurements
 from cobre.sddp._guards import Guards
-from cobre.sddp._method import Method, checked_value_bounds
+from cobre.sddp._method import Method, require_valid
 from cobre.sddp._pace import Pace
 from cobre.sddp._progress import Progress
+from cobre.sddp._sharing import share_numbers
+from cobre.sddp._value_bounds import value_bounds
 from cobre.sddp.events import (
     CheckpointWritten,
     GuardTripped,
@@ -43,6 +47,8 @@ from cobre.sddp.selection import Selection
 from cobre.sddp.simulation import estimate_costs
 from cobre.sddp.stopping import StoppingRule, as_rule
 
+_log = logger(__name__)
+
 
 @dataclass(frozen=True, eq=False)
 class TrainedPolicy:
@@ -51,7 +57,7 @@ class TrainedPolicy:
     Attributes:
         source: the policy, or the file that has it.
         bound: on the value of the problem: a lower bound when minimising, an upper bound when maximising.
-        bounds: the bound after each iteration.
+        bounds: the bound after each iteration: the best so far.
         estimates: of the value under the policy of each iteration, from its trajectories.
         log: the event of each iteration; those before a resumption included.
         reason: why it stopped, in words.
@@ -60,6 +66,7 @@ class TrainedPolicy:
         statistics: of solving, over all ranks, in this session.
         topology: ranks and hosts of this session.
         warnings: violations that were found and corrected in this session; usually none.
+        visited: by node, the different states after it at which cuts were made; only if they were to be kept.
     """
 
     source: Policy | Path
@@ -72,6 +79,7 @@ class TrainedPolicy:
     statistics: Statistics
     topology: Topology
     warnings: tuple[GuardTripped, ...] = ()
+    visited: Mapping[str, Floats] = field(default_factory=dict)
 
     @cached_property
     def policy(self) -> Policy:
@@ -107,6 +115,11 @@ class TrainedPolicy:
         return float(self.bounds[-1])
 
     @property
+    def raw_bounds(self) -> Floats:
+        """The bound that each iteration computed by itself; selection or rounding may lose some of it."""
+        return np.array([event.bound if event.raw_bound is None else event.raw_bound for event in self.log])
+
+    @property
     def iterations(self) -> int:
         """Number of iterations made."""
         return len(self.bounds)
@@ -129,8 +142,8 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
     listeners: Sequence[Listener] | Listener = (),
     comm: BackendCommunicator | None = None,
     num_workers: int | None = None,
-    backend: str = "shm",
-    threads: int = 1,
+    backend: str = "auto",
+    threads: int | None = None,
 ) -> TrainedPolicy:
     """Train a policy by stochastic dual dynamic programming.
 
@@ -155,8 +168,10 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         listeners: called with each event, in the process that calls this.
         comm: train on this communicator; every rank calls this with the same arguments.
         num_workers: or start so many processes here, and train on them.
-        backend: by which they communicate: ``"shm"`` or ``"tcp"``.
-        threads: how many solve, on each rank.
+        backend: by which they communicate: ``"shm"`` or ``"tcp"``; ``"local"`` to work in this process alone
+            although a launcher started it as one of several ranks.
+        threads: how many solve, on each rank; by default as `cobre.set_threads` or the scheduler says, else
+            the CPUs of the machine, shared out among its ranks.
 
     Raises:
         InvalidProblem: something is wrong with the problem or an argument; all of it is listed.
@@ -166,10 +181,9 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         WorkerError: a worker failed; its own error is the cause.
     """
     method = Method(trajectories, seed, risk or Expectation(), cuts, selection, sampling or InSample(), depth)
-    task = TrainingTask.checked(
-        problem, method, stop, checkpoint=checkpoint, resume=resume, warm_start=warm_start
-    )
-    return task.run(ExecutionOptions(num_workers, backend, threads, comm=comm), listeners)
+    checked = partial(TrainingTask.checked, checkpoint=checkpoint, resume=resume, warm_start=warm_start)
+    options = ExecutionOptions(num_workers, backend, threads, comm=comm)
+    return options.together(partial(checked, problem, method, stop)).run(options, listeners)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +198,8 @@ class TrainingTask:
         checkpoint: where, and how often, to save; None to save nothing.
         start: a saved training to go on from, or a policy whose cuts to begin with.
         start_path: of the file of that policy, for errors.
+        names: the user's names for parts of the method, where they differ.
+        keeps_states: whether the result has the trial states.
     """
 
     problem: MultistageProblem
@@ -193,6 +209,8 @@ class TrainingTask:
     checkpoint: Checkpoint | None = None
     start: SavedTraining | Policy | None = None
     start_path: str = "the policy"
+    names: Mapping[str, str] = field(default_factory=dict)
+    keeps_states: bool = False
 
     @classmethod
     def checked(  # noqa: PLR0913
@@ -214,15 +232,30 @@ class TrainingTask:
         found = []
         if saving is not None and not Path(saving.path).parent.is_dir():
             found.append(f"the checkpoint's folder {Path(saving.path).parent} does not exist; make it first")
-        bounds = checked_value_bounds(problem, method, found)
+        require_valid(problem, method, found)
         start: SavedTraining | Policy | None = None
         if resume is not None:
             start = SavedTraining.load(resume)
             start.require_same(problem, method, names)
         elif warm_start is not None:
             start = _fitting_policy(warm_start, problem, method)
+        if isinstance(start, SavedTraining):  # its cuts rest on its value bounds
+            bounds = start.policy.value_bounds_of(problem)
+        else:
+            with DefaultFloatEnvironment():
+                bounds = value_bounds(problem)
         path = str(warm_start) if isinstance(warm_start, str | Path) else "the policy"
-        return cls(problem, bounds, method, as_rule(stop), saving, start, path)
+        return cls(problem, bounds, method, as_rule(stop), saving, start, path, names or {})
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the bits of the policy, by the user's names and in JSON's types."""
+        start = self.start.policy if isinstance(self.start, SavedTraining) else self.start
+        return {
+            "problem": self.problem.fingerprint,
+            **{self.names.get(name, name): value for name, value in self.method.spec().items()},
+            "stop": self.rule.spec(),
+            "start": None if start is None else start.digest,
+        }
 
     def __call__(self, context: RankContext, log: list[IterationFinished] | None = None) -> TrainedPolicy:
         """Train. A collective.
@@ -232,6 +265,7 @@ class TrainingTask:
             log: filled with the events of all iterations while it trains.
         """
         folder = Path(self.checkpoint.path).parent if self.checkpoint else None
+        share_numbers(self.problem, context)
         engine = Engine(
             self.problem,
             self.method,
@@ -246,7 +280,7 @@ class TrainingTask:
     def run(self, options: ExecutionOptions, listeners: Sequence[Listener] | Listener = ()) -> TrainedPolicy:
         """Train on the ranks that the options describe."""
         try:
-            return execute(self, options, listeners)
+            return execute(self, options, listeners, self.facts)
         except KeyboardInterrupt as interrupt:
             if self.checkpoint is not None and Path(self.checkpoint.path).exists():
                 path = str(self.checkpoint.path)
@@ -266,6 +300,13 @@ def _fitting_policy(
         reason = f"its cuts are {policy.method['cuts']}, those of this run {method.cuts}"
     if reason is not None:
         raise PolicyFileError(str(given), f"it cannot be a warm start: {reason}")
+    if nodes := method.nodes_of_other_risk(problem, policy.method):
+        more = f" and {len(nodes) - 1} more" if nodes[1:] else ""
+        warnings.warn(
+            f"the cuts of the warm start at node {nodes[0]!r}{more} were made with another risk measure: "
+            "they are valid only if the new one is at least as risk-averse; if it is not, train without them",
+            stacklevel=2,
+        )
     return policy
 
 
@@ -281,7 +322,7 @@ class _Trainer:
         log: list[IterationFinished],
     ) -> None:
         self._task, self._context, self._engine, self._exchange = task, context, engine, exchange
-        self._selecting = CutSelector(engine)
+        self._selecting = CutSelector(engine, keeps_states=task.keeps_states)
         self._guards = Guards(engine)
         self._statistics = Statistics()
         self._history = self._prepared()
@@ -322,7 +363,14 @@ class _Trainer:
             self._statistics,
             self._engine.comm.topology,
             tuple(self._guards.noticed),
+            self._visited() if self._task.keeps_states else {},
         )
+
+    def _visited(self) -> dict[str, Floats]:
+        """The trial states, by node: those after which something follows."""
+        problem = self._task.problem
+        visited = zip(problem.index, self._selecting.visited, strict=True)
+        return {name: states for name, states in visited if problem.children(name)}
 
     def _prepared(self) -> TrainingHistory:
         start = self._task.start
@@ -343,7 +391,7 @@ class _Trainer:
         share_bases(engine, trials, paths)
         forward = time.perf_counter()
         back = BackwardPass(engine, trials, paths, iteration, self._guards)
-        bound, added = back.run()
+        bound = back.run()
         backward = time.perf_counter()
         self._selecting.after(iteration, trials)
         selected = time.perf_counter()
@@ -360,6 +408,7 @@ class _Trainer:
             engine.comm.rank,
             forward_s=forward - begun,
             backward_s=backward - forward,
+            selection_s=selected - backward,
             trajectories=len(own),
         )
         statistics, ranks = share_measurements(engine, times)
@@ -372,7 +421,7 @@ class _Trainer:
             iteration,
             bound=history.bounds[-1],
             estimate=history.estimates[-1],
-            cuts_added=added,
+            cuts_added=back.added,
             cuts_active=sum(len(pool.active) for pool in engine.pools),
             programmes=int(np.sum(trials.nodes[1:] >= 0)) + back.programmes,
             solves=statistics.solves,
@@ -380,15 +429,20 @@ class _Trainer:
             retries=statistics.retries,
             forward_s=times.forward_s,
             backward_s=times.backward_s,
-            selection_s=selected - backward,
+            selection_s=times.selection_s,
             seconds=history.seconds,
             ranks=ranks,
             remaining=remaining,
+            risk_neutral=engine.risk_neutral,
+            raw_bound=engine.sign * bound,
+            cuts_repeated=back.repeated,
+            cuts_revived=back.revived,
         )
         history.log.append(event)
         self._snapshot = TrainingSnapshot.of(engine, self._selecting, history)
         for noticed in self._guards.noticed:
             if noticed.iteration == iteration:
+                _log.warning("%s", noticed)
                 self._context.emit(noticed)
         self._context.emit(event)
         if self._task.checkpoint and iteration % self._task.checkpoint.every == 0:
@@ -423,7 +477,11 @@ class _Trainer:
         checkpoint, finished = self._task.checkpoint, self._snapshot.history.iterations
         if checkpoint is None or self._engine.comm.rank != 0 or finished <= self._saved:
             return
+        begun = time.perf_counter()
         self._snapshot.save(self._engine, checkpoint.path)
+        _log.info(
+            "checkpoint of iteration %d in %s, %.3f s", finished, checkpoint.path, time.perf_counter() - begun
+        )
         self._saved = finished
         self._context.emit(CheckpointWritten(str(checkpoint.path), finished))
 
@@ -440,7 +498,8 @@ class _Trainer:
                 self._history.iterations + 1,
                 str(task.rule),
                 task.rule.iteration_limit,
-                all(isinstance(measure, Expectation) for measure in engine.risks),
+                engine.risk_neutral,
                 task.problem.sense,
+                self._context.threads_reason,
             )
         )
