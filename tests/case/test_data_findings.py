@@ -78,7 +78,7 @@ CASES = {
         "dimension",
         PRODUCTION,
         "model",
-        "remove productivity_override",
+        "no meaning where there are planes",
     ),
     "neither": (
         lambda files: (
@@ -188,6 +188,20 @@ CASES = {
         STAGES,
         "target_id",
         "stage 9",
+    ),
+    "unknown thermal in the pipeline": (
+        at(INITIAL, "gnl_pipeline.0.thermal_id", 7),
+        "reference",
+        INITIAL,
+        "gnl_pipeline[0].thermal_id",
+        "no thermal 7",
+    ),
+    "committed twice": (
+        at(INITIAL, "gnl_pipeline.1", {"thermal_id": 1, "stage_offset": 1, "committed_mw": 0.0}),
+        "duplicate",
+        INITIAL,
+        "",
+        "thermal and stage_offset (1, 1) appears 2 times",
     ),
     "same id": (at(BUSES, "buses.1.id", 0), "duplicate", BUSES, "", "bus id 0 appears 2 times"),
     "same stage": (at(STAGES, "stages.1.id", 0), "duplicate", STAGES, "", "stage id 0"),

@@ -57,7 +57,12 @@ DOUBTS = {
     ),
     "a file beside": (content("notes.json", "{}"), "unknown_file", "notes.json", ""),
     "no storage": (without(INITIAL, "storage.1"), "dimension", INITIAL, "taken to be 0"),
-    "full": (at(INITIAL, "storage.1.value_hm3", 200.0), "meaning", INITIAL, "not between 10 and 110"),
+    "empty": (
+        at(INITIAL, "storage.1.value_hm3", 5.0),
+        "meaning",
+        INITIAL,
+        "below 10, the least of the reservoir",
+    ),
     "gap": (
         at(STAGES, "stages.1.start_date", "2024-02-03"),
         "meaning",
@@ -105,7 +110,7 @@ def test_all_layers_are_found_at_once(tmp_path):
         ("dimension", LOADS),
         ("reference", LINES),
         ("syntax", CORRELATION),
-        ("unsupported", STAGES),
+        ("meaning", STAGES),
     }
 
 

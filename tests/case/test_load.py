@@ -99,7 +99,7 @@ def test_penalties_of_a_stage_count_before_those_of_the_plant_and_of_all(loaded)
     assert second.spillage.tolist() == [0.01] * 3
     assert first.evaporation_above.tolist() == first.evaporation_below.tolist() == [4000.0, 4000.0, 3000.0]
     assert first.outflow_below.tolist() == [510.0] * 3
-    assert first.negative_inflow.tolist() == [750.0] * 3
+    assert first.negative_inflow.tolist() == [1000.0] * 3
 
 
 def test_a_particular_penalty_counts_before_a_symmetric_one(tmp_path):

@@ -19,6 +19,7 @@ from tests.case.changes import (
     STAGES,
     STATIONS,
     THERMAL_BOUNDS,
+    THERMALS,
     assert_found,
     at,
 )
@@ -27,6 +28,65 @@ GROUP = "profiles.default.correlation_groups.0"
 
 #: A change, and what it must lead to: kind, file, part of the field, part of the message.
 CASES = {
+    "commitment of another plant": (
+        at(INITIAL, "gnl_pipeline.0.thermal_id", 0),
+        "meaning",
+        INITIAL,
+        "gnl_pipeline[0].thermal_id",
+        "no gnl_config",
+    ),
+    "commitment for too late": (
+        at(INITIAL, "gnl_pipeline.1", {"thermal_id": 1, "stage_offset": 2, "committed_mw": 0.0}),
+        "meaning",
+        INITIAL,
+        "gnl_pipeline[1].stage_offset",
+        "after 1 stage is decided in the study",
+    ),
+    "commitment above the limits": (
+        at(INITIAL, "gnl_pipeline.0.committed_mw", 80.5),
+        "meaning",
+        INITIAL,
+        "gnl_pipeline",
+        "80.5 MW at stage_offset 1 is not between 0 and 80",
+    ),
+    "commitment out of service": (
+        at(THERMALS, "thermals.1.entry_stage_id", 1),
+        "meaning",
+        INITIAL,
+        "gnl_pipeline",
+        "20 MW at stage_offset 1 is not between 0 and 0",
+    ),
+    "nothing committed": (
+        at(INITIAL, "gnl_pipeline", []),
+        "dimension",
+        INITIAL,
+        "gnl_pipeline",
+        "nothing is committed for stage_offset 1,",
+    ),
+    "nothing to decide": (
+        at(THERMALS, "thermals.1.gnl_config.lag_stages", 3),
+        "meaning",
+        THERMALS,
+        "gnl_config.lag_stages",
+        "in a study of 3 stages",
+    ),
+    "no commitment for all blocks": (
+        lambda files: files.update(
+            {
+                THERMAL_BOUNDS: {
+                    "thermal_id": [1, 1],
+                    "stage_id": [1, 1],
+                    "block_id": [0, 1],
+                    "min_generation_mw": [50.0, 0.0],
+                    "max_generation_mw": [60.0, 40.0],
+                }
+            }
+        ),
+        "meaning",
+        THERMAL_BOUNDS,
+        "",
+        "keeps the limits of all blocks that it is for, in stage 1",
+    ),
     "no stages": (at(STAGES, "stages", []), "meaning", STAGES, "stages", "no stages"),
     "no buses": (at(BUSES, "buses", []), "meaning", BUSES, "buses", "no buses"),
     "circle": (at(HYDROS, "hydros.1.downstream_id", 0), "meaning", HYDROS, "downstream_id", "0 → 1 → 0"),
@@ -179,7 +239,7 @@ CASES = {
         "ends on 2023-01-01",
     ),
     "overlap": (
-        at(STAGES, "stages.1.start_date", "2024-01-15"),
+        lambda files: files[STAGES]["stages"][0].update(start_date="2024-05-01", end_date="2024-06-01"),
         "meaning",
         STAGES,
         "start_date",

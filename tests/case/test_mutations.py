@@ -1,19 +1,28 @@
-"""Whatever is done to a folder that is right, loading it works or raises CaseError."""
+"""Whatever is done to a folder that is right, `validate` and `run` agree on it, and findings help.
 
-import contextlib
+Both use it or both refuse it, by an error of ours; each finding is said once, and has a remedy.
+``COBRE_TEST_MUTANTS`` is the number of folders with several changes at once; some thousands take minutes.
+"""
+
 import copy
 import json
+import os
 import random
+import re
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from cobre import case
+from cobre import case, study
 from cobre.case import CaseError
+from cobre.errors import CobreError
 from tests.case import folders
+from tests.case.field_cases import CASES
+from tests.case.heard import plan_of
 from tests.case.histories import to_fit
 from tests.case.valid_case import valid
+from tests.hydrothermal.test_lags import prepared
 
 #: What a value in a JSON file is replaced by, as text, because some are no JSON.
 VALUES = (
@@ -29,17 +38,50 @@ VALUES = (
     "2147483648",
     "1e-320",
     '"2024-02-30"',
+    "1e300",
+    "-1e-9",
+    "977",
+    "[null]",
+    '""',
+    '"2024-02-10"',
 )
 PLACEHOLDER = "@@ here @@"
 #: How many of each kind are tried, drawn with a fixed seed. All of them, some thousands, take minutes.
 COUNT = 40
+SEVERAL = int(os.environ.get("COBRE_TEST_MUTANTS", "60"))
+#: Words of libraries, not of the format.
+FOREIGN = re.compile(
+    r"Input should|Field required|Value error|Extra inputs|found using|validation error|discriminator"
+    r"|pydantic|NoneType|object has no|object is not|numpy|ndarray|Traceback|not subscriptable"
+    r"|unhashable|unpack|broadcast|array"
+)
+
+
+def complaints(folder):
+    """What is wrong with what is said of a folder."""
+    try:
+        told = study.validate(folder)
+    except CobreError as error:
+        return [f"validate raised {type(error).__name__}: {error}"]
+    try:
+        plan_of(folder)
+        refused = ""
+    except CobreError as error:
+        refused = str(error)
+    found = list(told.errors) + list(told.warnings)
+    texts = [(one.file, str(one)) for one in found]
+    wrong = [f"without a remedy: {one}" for one in found if not one.suggestion]
+    wrong += [f"in foreign words: {text}" for _, text in texts if FOREIGN.search(text)]
+    wrong += [f"twice: {text}" for text in {one for one in texts if texts.count(one) > 1}]
+    if told.valid is bool(refused):
+        wrong.append(f"validate says {'valid' if told.valid else texts}, and run {refused or 'accepts it'}")
+    return wrong
 
 
 def tried(folder, files):
-    """Load a folder after some of its files were changed; findings may be found, but nothing else."""
+    """Change some files of a folder, and see what is said of it."""
     folders.write(folder, files)
-    with contextlib.suppress(CaseError):
-        case.load(folder)
+    assert complaints(folder) == []
 
 
 def places(content, path=()):
@@ -56,16 +98,22 @@ def places(content, path=()):
         yield from places(value, (*path, key))
 
 
-def changed(content, path, value):
+def without(content, path):
     result = copy.deepcopy(content)
-    here = result
-    for step in path[:-1]:
-        here = here[step]
-    if value is None:
-        del here[path[-1]]
-    else:
-        here[path[-1]] = value
+    del _at(result, path[:-1])[path[-1]]
     return result
+
+
+def replaced(content, path, value):
+    result = copy.deepcopy(content)
+    _at(result, path[:-1])[path[-1]] = value
+    return result
+
+
+def _at(content, path):
+    for step in path:
+        content = content[step]
+    return content
 
 
 def mutants_of_json(files):
@@ -74,9 +122,9 @@ def mutants_of_json(files):
         if not name.endswith(".json"):
             continue
         for path in places(content):
-            yield name, json.dumps(changed(content, path, None)), f"without {path}"
+            yield name, json.dumps(without(content, path)), f"without {path}"
             for value in VALUES:
-                text = json.dumps(changed(content, path, PLACEHOLDER)).replace(f'"{PLACEHOLDER}"', value)
+                text = json.dumps(replaced(content, path, PLACEHOLDER)).replace(f'"{PLACEHOLDER}"', value)
                 yield name, text, f"{path} = {value}"
 
 
@@ -131,13 +179,99 @@ def mutants_of_bytes(files, folder):
             yield name, content, what
 
 
-@pytest.fixture(params=["given models", "fitted models"])
-def files(request):
+@pytest.fixture(params=["given models", "fitted models", "weeks"])
+def files(request, tmp_path):
     if request.param == "given models":
         return valid()
+    if request.param == "weeks":
+        return prepared(tmp_path / "weeks", "the mean of the past year, in weeks")[1]
     result = to_fit(3)
     result["config.json"]["training"]["scenario_source"] = {"inflow": {"scheme": "historical"}}
     return result
+
+
+def several(files, draw):
+    """Some files with up to three changes of any kind, in words; None for a file that is removed."""
+    result, words = copy.deepcopy(files), []
+    for _ in range(draw.randint(1, 3)):
+        name = draw.choice(sorted(name for name, content in result.items() if content is not None))
+        content = result[name]
+        if draw.random() < 0.03 or isinstance(content, bytes | str):
+            result[name] = None
+            words.append(f"{name} removed")
+        elif name.endswith(".json"):
+            path = draw.choice(list(places(content)) or [()])
+            result[name], what = _other(content, path, draw)
+            words.append(f"{name}: {what}")
+        else:
+            result[name], what = _other_table(content, draw)
+            words.append(f"{name}: {what}")
+    return {name: content for name, content in result.items() if content != files.get(name)}, words
+
+
+def _other(content, path, draw):
+    """A document with another value: none, that of another place, twice an entry, or a strange one."""
+    if not path:
+        return [], "an empty list"
+    here = _at(content, path)
+    match draw.randrange(5):
+        case 0:
+            return without(content, path), f"without {path}"
+        case 1 if isinstance(here, list) and here:
+            value = [*here, copy.deepcopy(here[-1])]
+        case 2 if isinstance(here, int | float) and not isinstance(here, bool):
+            value = draw.choice([here + 1, here - 1, -here, here * 1000, here / 1000, here * 1e12])
+        case 3:
+            same = [other for other in places(content) if other[-1] == path[-1]]
+            value = copy.deepcopy(_at(content, draw.choice(same)))
+        case _:
+            value = draw.choice(VALUES[:3] + VALUES[5:])
+            value = None if value == "1e400" else json.loads(value)
+    return replaced(content, path, value), f"{path} = {value}"
+
+
+def _other_table(columns, draw):
+    """A table with another value in a row, a row twice, or one row or column less."""
+    result = copy.deepcopy(columns)
+    name = draw.choice(list(result))
+    rows = len(result[name])
+    row = draw.randrange(rows) if rows else 0
+    match draw.randrange(4) if rows else 3:
+        case 0:
+            return {key: [*values, values[row]] for key, values in result.items()}, f"row {row} twice"
+        case 1:
+            less = {key: values[:row] + values[row + 1 :] for key, values in result.items()}
+            return less, f"without row {row}"
+        case 2 if name != "date":
+            old = result[name][row] or 0
+            whole = name.endswith(("_id", "_index")) or name == "lag"
+            others = [old + 1, abs(old - 1), 977] if whole else [-old, 0.0, np.nan, 1e300, 1e6, old * 1e12]
+            result[name][row] = value = draw.choice(others)
+            return result, f"{name}[{row}] = {value}"
+        case _:
+            del result[name]
+            return result or {"nothing": [1.0]}, f"without {name}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_several_changes_at_once(tmp_path, name):
+    files = CASES[name]()
+    folders.write(tmp_path, files)
+    wrong, draw = [], random.Random(name)
+    for number in range(SEVERAL // len(CASES)):
+        changes, words = several(files, draw)
+        try:
+            for file, content in changes.items():
+                if content is None:
+                    (tmp_path / file).unlink()
+                else:
+                    folders.write(tmp_path, {file: content})
+            found = complaints(tmp_path)
+        except Exception as error:  # noqa: BLE001 - that there is none is what is tested
+            found = [f"{type(error).__name__}: {error}"]
+        wrong += [f"{number}: {', '.join(words)}: {one}" for one in found]
+        folders.write(tmp_path, {file: files[file] for file in changes})
+    assert wrong == []
 
 
 def assert_each_is_handled(folder, files, mutants):

@@ -8,6 +8,7 @@ import pytest
 
 from cobre import case
 from cobre.case._summary import mean_inflow
+from cobre.elements.hydro.data import Inflow
 from tests.study.cases import EXAMPLES, copy
 
 
@@ -87,9 +88,10 @@ def test_one_lake_and_one_city():
 
 
 def test_inflows_with_a_memory_are_followed_without_noise():
-    inflow = SimpleNamespace(
+    inflow = Inflow(
         base_m3s=np.array([10.0, 10.0, 1.0]),
         coefficients=(np.array([0.5]), np.array([0.5, 0.25]), np.array([])),
+        scale_m3s=np.zeros(3),
         past_m3s=(4.0, 8.0),  # the latest first
     )
     assert mean_inflow(SimpleNamespace(inflow=inflow)).tolist() == [12.0, 17.0, 1.0]

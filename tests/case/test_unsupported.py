@@ -4,67 +4,59 @@ import pytest
 
 from tests.case.changes import (
     CONFIG,
-    INITIAL,
     STAGES,
-    THERMALS,
     assert_found,
     at,
-    content,
     without,
 )
 
-MONTHS = [{"id": month, "label": str(month), "month_start": month + 1} for month in range(12)]
-
 #: A change, and what it must lead to: kind, file, part of the field, part of the message.
 CASES = {
-    "annual": (
-        content("scenarios/inflow_annual_component.parquet", b""),
-        "unsupported",
-        "scenarios/inflow_annual_component.parquet",
-        "",
-        "PAR-A",
-    ),
-    "gas": (
-        at(THERMALS, "thermals.0.gnl_config", {"lag_stages": 1}),
-        "unsupported",
-        THERMALS,
-        "gnl_config",
-        "gas",
-    ),
-    "cyclic": (
-        at(STAGES, "policy_graph.type", "cyclic"),
-        "unsupported",
-        STAGES,
-        "policy_graph.type",
-        "without an end",
-    ),
-    "other graphs": (
-        at(STAGES, "policy_graph.transitions.0.target_id", 2),
+    "rates of transitions": (
+        lambda files: files[STAGES]["policy_graph"].update(
+            type="cyclic",
+            transitions=[
+                {"source_id": 2, "target_id": 0, "probability": 0.5},
+                {
+                    "source_id": 2,
+                    "target_id": 1,
+                    "probability": 0.5,
+                    "annual_discount_rate_override": 0.3,
+                },
+            ],
+        ),
         "unsupported",
         STAGES,
         "transitions",
-        "graph",
+        "different discount rates",
     ),
-    "observations": (
-        at(
-            INITIAL,
-            "recent_observations",
-            [{"hydro_id": 0, "start_date": "2024-01-01", "end_date": "2024-01-05", "value_m3s": 1.0}],
-        ),
-        "unsupported",
-        INITIAL,
-        "recent_observations",
-        "within a season",
-    ),
-    "weeks of a month": (
-        lambda files: (
-            at(STAGES, "season_definitions", {"cycle_type": "monthly", "seasons": MONTHS})(files),
-            [stage.update(season_id=0) for stage in files[STAGES]["stages"]],
+    "a stage that may be left out": (
+        lambda files: files[STAGES]["policy_graph"].update(
+            transitions=[
+                {"source_id": 0, "target_id": 1, "probability": 0.5},
+                {"source_id": 0, "target_id": 2, "probability": 0.5},
+                {"source_id": 1, "target_id": 2, "probability": 1.0},
+            ]
         ),
         "unsupported",
         STAGES,
-        "season_id",
-        "shares season 0",
+        "transitions",
+        "inflow models look back",
+    ),
+    "different risk measures after one stage": (
+        lambda files: (
+            at(STAGES, "policy_graph.transitions.0.probability", 0.5)(files),
+            at(
+                STAGES,
+                "policy_graph.transitions.2",
+                {"source_id": 0, "target_id": 2, "probability": 0.5},
+            )(files),
+            at(STAGES, "stages.2.risk_measure", {"cvar": {"alpha": 0.2, "lambda": 0.5}})(files),
+        ),
+        "unsupported",
+        STAGES,
+        "transitions",
+        "stages 1 and 2 may follow it, with different risk measures",
     ),
     "other openings": (
         lambda files: (
@@ -76,12 +68,12 @@ CASES = {
         "sampling_method",
         "represent",
     ),
-    "activity": (
-        at(CONFIG, "training.cut_selection", {"cut_activity_tolerance": 1e-6}),
+    "forward pass": (
+        at(CONFIG, "training.forward_pass", {"type": "other"}),
         "unsupported",
         CONFIG,
-        "training.cut_selection.cut_activity_tolerance",
-        "yet",
+        "training.forward_pass.type",
+        "one kind of forward pass",
     ),
     "vertices": (
         at(CONFIG, "simulation", {"policy_type": "inner"}),

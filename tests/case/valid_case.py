@@ -49,7 +49,7 @@ def _root() -> Files:
                 "forward_passes": 2,
                 "stopping_rules": [{"type": "iteration_limit", "limit": 10}],
             },
-            "modeling": {"inflow_non_negativity": {"method": "truncation", "penalty_cost": 750.0}},
+            "modeling": {"inflow_non_negativity": {"method": "truncation"}},
         },
         "penalties.json": {
             "bus": {
@@ -99,6 +99,7 @@ def _root() -> Files:
             "storage": [{"hydro_id": 0, "value_hm3": 60.0}, {"hydro_id": 1, "value_hm3": 50.0}],
             "filling_storage": [],
             "past_inflows": [{"hydro_id": 0, "values_m3s": [45.0]}],
+            "gnl_pipeline": [{"thermal_id": 1, "stage_offset": 1, "committed_mw": 20.0}],
         },
     }
 
@@ -144,8 +145,9 @@ def _system() -> Files:
                     "bus_id": number,
                     "cost_per_mwh": 50.0 + number,
                     "generation": {"min_mw": 0.0, "max_mw": 80.0},
+                    "gnl_config": gnl,
                 }
-                for number in (0, 1)
+                for number, gnl in enumerate((None, {"lag_stages": 1}))
             ]
         },
         "system/non_controllable_sources.json": {

@@ -48,7 +48,7 @@ def scenarios() -> Files:
             ]
         },
         "scenarios/correlation.json": {
-            "method": "spectral",
+            "method": "cholesky",
             "profiles": {
                 "default": {
                     "correlation_groups": [

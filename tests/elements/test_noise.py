@@ -1,5 +1,7 @@
 """Noise in m³/s and MW against the formulas, number by number."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from cobre.elements.bus.data import Bus
 from cobre.elements.bus.noise import load
 from cobre.elements.hydro.data import Inflow
+from cobre.elements.hydro.inflow_bounds import lag_bounds
 from cobre.elements.hydro.noise import METHODS, TRUNCATING, inflow_noise
 from cobre.elements.noise import random_elements
 from cobre.elements.non_controllable_source.data import NonControllableSource
@@ -20,6 +23,10 @@ NUMBER = st.floats(-50, 50)
 
 def river(base, scale, psi=(), past=()):
     return Inflow(np.array([base]), (np.array(psi, float),), np.array([scale]), tuple(past))
+
+
+def bounded(model, *noise):
+    return replace(model, bounds=lag_bounds(model, noise))
 
 
 def bus(mean, std, factors=((1.0,),), number=1):
@@ -35,49 +42,45 @@ def source(maximum, mean, std, factors=((1.0,),), number=1):
     )
 
 
-@given(NUMBER, st.floats(0, 50), ETA, st.sampled_from(["none", "penalty"]))
-def test_without_truncation_noise_is_scaled(base, scale, eta, method):
-    assert inflow_noise(river(base, scale, [0.5]), 0, eta, method).tolist() == [scale * e for e in eta]
+@given(NUMBER, st.floats(0, 50), ETA)
+def test_an_inflow_without_lags(base, scale, eta):
+    """Untouched, with a slack of what it lacks, or truncated: number by number."""
+    plain, none = inflow_noise(river(base, scale, [0.0, 0.0]), 0, np.array(eta), "none")
+    same, slack = inflow_noise(river(base, scale, [0.0, 0.0]), 0, np.array(eta), "penalty")
+    lifted, nothing = inflow_noise(river(base, scale), 0, np.array(eta), "truncation")
+    assert plain.tolist() == same.tolist() == [base + scale * e for e in eta]
+    assert slack.tolist() == [max(0.0, -(base + scale * e)) for e in eta]
+    assert lifted.tolist() == [max(0.0, base + scale * e) for e in eta]
+    assert not none.any()
+    assert not nothing.any()
 
 
-@given(NUMBER, st.floats(0, 50), ETA, st.sampled_from(TRUNCATING))
-def test_truncation_without_lags_is_the_positive_part(base, scale, eta, method):
-    noise = inflow_noise(river(base, scale, [0.0, 0.0]), 0, eta, method)
-    for value, e in zip(noise, eta, strict=True):
-        assert base + value == pytest.approx(max(0.0, base + scale * e), abs=1e-12)
-        assert base + value >= 0
+@given(NUMBER, st.floats(0, 50), ETA, st.floats(-1, 1).filter(bool), NUMBER)
+def test_an_inflow_with_a_certain_lag(base, scale, eta, psi, lag):
+    """That of the first stage: slack and truncation are of the inflow itself."""
+    model = bounded(river(base, scale, [psi], [lag]), np.array(eta))
+    inflows = [base + scale * e + psi * lag for e in eta]
+    _, slack = inflow_noise(model, 0, np.array(eta), "truncation_with_penalty")
+    np.testing.assert_allclose(slack, [max(0.0, -inflow) for inflow in inflows], atol=1e-9)
+    lifted, _ = inflow_noise(model, 0, np.array(eta), "truncation")
+    np.testing.assert_allclose(lifted + psi * lag, [max(0.0, one) for one in inflows], atol=1e-9)
 
 
-@given(NUMBER, st.floats(0, 50), ETA, st.lists(st.tuples(st.floats(-1, 1), NUMBER), max_size=3))
-def test_truncation_with_known_lags_is_the_positive_part(base, scale, eta, lags):
-    model = river(base, scale, [psi for psi, _ in lags])
-    certain = base + sum(psi * lag for psi, lag in lags)
-    noise = inflow_noise(model, 0, eta, "truncation", [lag for _, lag in lags])
-    np.testing.assert_allclose(certain + noise, np.maximum(0, certain + scale * np.array(eta)), atol=1e-9)
+@pytest.mark.parametrize("method", ["penalty", *TRUNCATING])
+def test_lags_of_which_nothing_is_known_set_no_limit(method):
+    own, slack = inflow_noise(river(20.0, 5.0, [0.5]), 0, np.array([1.0, -4.0]), method)
+    assert own.tolist() == [25.0, 0.0]
+    assert slack.tolist() == [np.inf, np.inf]
 
 
 def test_positive_inflows_keep_their_bits():
-    eta = [0.1, 0.2, -0.3]
-    model = river(100.0, 7.0)
-    assert (
-        inflow_noise(model, 0, eta, "truncation").tobytes() == inflow_noise(model, 0, eta, "none").tobytes()
-    )
-
-
-def test_truncation_that_never_acts_needs_no_lags():
-    model = river(20.0, 5.0, [0.5, 0.0, 0.2])
-    assert inflow_noise(model, 0, [1.0, -4.0], "truncation").tolist() == [5.0, -20.0]
-
-
-@pytest.mark.parametrize(("psi", "eta"), [([0.5], -4.1), ([-0.1], 0.0), ([0.5, -0.1], 1.0)])
-@pytest.mark.parametrize("method", TRUNCATING)
-def test_truncation_that_depends_on_the_state_is_refused(psi, eta, method):
-    with pytest.raises(NotImplementedError, match=f"stage 0 has lagged inflows, so what '{method}' does"):
-        inflow_noise(river(20.0, 5.0, psi), 0, [0.0, eta], method)
+    eta, model = np.array([0.1, 0.2, -0.3]), river(100.0, 7.0)
+    (plain, _), (lifted, _) = (inflow_noise(model, 0, eta, method) for method in ("none", "truncation"))
+    assert lifted.tobytes() == plain.tobytes()
 
 
 def test_truncation_by_state_cannot_be_described_by_cuts():
-    """Why it is refused: a shortage costs 1 per m³/s, and that is not convex in the lag."""
+    """Why it is relaxed: a shortage costs 1 per m³/s, and that is not convex in the lag."""
 
     def cost(lag):
         return 30 - max(0.0, -10 + lag)
@@ -87,9 +90,7 @@ def test_truncation_by_state_cannot_be_described_by_cuts():
 
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="is 'cut'; give one of none, penalty"):
-        inflow_noise(river(1.0, 1.0), 0, [0.0], "cut")
-    with pytest.raises(ValueError, match="stage 0 has 2 lags; 1 were given"):
-        inflow_noise(river(1.0, 1.0, [0.1, 0.1]), 0, [0.0], "truncation", [1.0])
+        inflow_noise(river(1.0, 1.0), 0, np.array([0.0]), "cut")
     assert System(stages=()).negative_inflows in METHODS
 
 

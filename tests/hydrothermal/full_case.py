@@ -12,6 +12,7 @@ def full_case():
     stages[0]["block_mode"] = stages[1]["block_mode"] = "chronological"
     for stage in stages:
         stage["num_scenarios"] = 5
+    _halves_of_january(files["stages.json"])
     _scarce_plants(files)
     _new_plants(files)
     files["initial_conditions.json"]["storage"] += [
@@ -38,6 +39,19 @@ def full_case():
         "max_generation_mw": [None, None],
     }
     return files
+
+
+def _halves_of_january(time):
+    """The first two stages: lags stay what they are over the first, and half of a mean is a state."""
+    first, second, third = time["stages"]
+    for stage, start, end, season in (
+        (first, "2024-01-01", "2024-01-16", 0),
+        (second, "2024-01-16", "2024-02-01", 0),
+        (third, "2024-02-01", "2024-03-01", 1),
+    ):
+        stage |= {"start_date": start, "end_date": end, "season_id": season}
+    seasons = [{"id": month, "label": str(month), "month_start": month + 1} for month in range(12)]
+    time["season_definitions"] = {"cycle_type": "monthly", "seasons": seasons}
 
 
 def _scarce_plants(files):

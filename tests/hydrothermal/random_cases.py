@@ -1,7 +1,7 @@
 """Small random cases, as the files of a folder: a little of everything, and always feasible.
 
-Where water could run out, because something is pumped or inflows may be negative, as those with lags may,
-negative inflows are penalised; where it cannot, they need not be.
+Where inflows may be negative, something is done about it; where something must be pumped, they never are and
+there is enough of them.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.hydrothermal.random_calendars import KINDS
+from tests.hydrothermal.random_plants import vary
+from tests.hydrothermal.seasonal_cases import BOTH
+
 Files = dict[str, Any]
+METHODS = ["none", "penalty", "truncation", "truncation_with_penalty"]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
@@ -30,7 +35,7 @@ def ids(draw: Draw, least: int, most: int) -> list[int]:
 class Drawn:
     """A case as it is drawn."""
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: Draw, kinds: tuple[str, ...]) -> None:
         self.draw = draw
         self.stages = draw(st.integers(1, 4))
         self.openings = [draw(st.integers(1, 3 if self.stages < 4 else 2)) for _ in range(self.stages)]
@@ -38,6 +43,14 @@ class Drawn:
         self.buses = ids(draw, 1, 3)
         self.hydros = ids(draw, 0, 3)
         self.lags = bool(self.hydros) and draw(st.booleans())
+        self.kind = draw(st.sampled_from(kinds)) if self.lags else "plain"
+        self.time = KINDS[self.kind](draw, self.stages)
+        self.annual = self.lags and self.kind in ("plain", "weeks") and draw(st.booleans())
+        self.past = 12 if self.annual else 6 if self.kind == "months_then_quarters" else 2
+        #: Those before the study that models look back to.
+        self.earlier = (
+            self.time.before if self.annual or self.kind not in ("plain", "weeks") else self.time.before[:2]
+        )
         self.files: Files = {}
 
     def one(self, low: float, high: float) -> float:
@@ -56,6 +69,12 @@ class Drawn:
 
     def each_stage(self) -> range:
         return range(self.stages)
+
+
+def risk_measures() -> st.SearchStrategy[dict[str, Any]]:
+    """Mixtures of expectation and CVaR, either of them alone included."""
+    numbers = {"alpha": number(0.05, 1), "lambda": number(0, 1)}
+    return st.fixed_dictionaries({"cvar": st.fixed_dictionaries(numbers)})
 
 
 def penalties(case: Drawn) -> None:
@@ -100,21 +119,23 @@ def time(case: Drawn) -> None:
             ],
         },
         "pre_study_stages": [
-            {"id": -2, "start_date": "2023-11-01", "end_date": "2023-12-01", "season_id": 10},
-            {"id": -1, "start_date": "2023-12-01", "end_date": "2024-01-01", "season_id": 11},
+            {"id": -k, "start_date": str(start), "end_date": str(end), "season_id": season}
+            for k, (start, end, season) in enumerate(case.earlier, 1)
         ],
+        **({"season_definitions": case.time.definitions} if case.time.definitions else {}),
         "stages": [
             {
                 "id": t,
-                "start_date": f"2024-{t + 1:02}-01",
-                "end_date": f"2024-{t + 2:02}-01",
-                "season_id": t,
+                "start_date": str(case.time.stages[t][0]),
+                "end_date": str(case.time.stages[t][1]),
+                "season_id": case.time.stages[t][2],
                 "block_mode": case.draw(modes),
                 "blocks": [
                     {"id": k, "name": str(k), "hours": case.one(100, 300)} for k in range(case.blocks[t])
                 ],
                 "num_scenarios": case.openings[t],
                 "state_variables": {"storage": True, "inflow_lags": True},
+                "risk_measure": case.draw(maybe(risk_measures(), "expectation")),
             }
             for t in case.each_stage()
         ],
@@ -176,6 +197,29 @@ def power(case: Drawn) -> None:
                 }
             ]
         }
+
+
+def commitments(case: Drawn) -> None:
+    """Some thermal plants are committed in advance; limits change only where nothing is committed before."""
+    pipeline, changed = [], []
+    for plant in case.files["system/thermals.json"]["thermals"]:
+        lag = case.draw(st.integers(0, case.stages - 1))
+        if lag:
+            plant["gnl_config"] = {"lag_stages": lag}
+            limits = list(plant["generation"].values())
+            for offset in range(1, lag + 1):
+                committed = {"stage_offset": offset, "committed_mw": case.draw(st.sampled_from(limits))}
+                pipeline.append({"thermal_id": plant["id"], **committed})
+            changed += [
+                (plant["id"], t, *case.limits("mw", 20, 40).values())
+                for t in range(lag, case.stages)
+                if case.draw(st.booleans())
+            ]
+    case.files["initial_conditions.json"]["gnl_pipeline"] = pipeline
+    if changed:
+        case.files["constraints/thermal_bounds.parquet"] = case.rows(
+            "thermal_id stage_id min_generation_mw max_generation_mw", changed
+        )
 
 
 def batteries(case: Drawn) -> None:
@@ -277,7 +321,7 @@ def plant(case: Drawn, place: int) -> dict[str, Any]:
     }
     if below and draw(st.booleans()):
         made["diversion"] = {"downstream_id": draw(st.sampled_from(below)), "max_flow_m3s": one(0, 10)}
-    if most > least and draw(st.booleans()):
+    if case.time.definitions is not BOTH and most > least and draw(st.booleans()):
         made["evaporation"] = {"coefficients_mm": [one(0, 200) for _ in range(12)]}
     return made
 
@@ -303,9 +347,21 @@ def water(case: Drawn) -> None:
     case.files["initial_conditions.json"] = {
         "storage": initial,
         "filling_storage": [],
-        "past_inflows": [{"hydro_id": i, "values_m3s": [one(5, 30), one(5, 30)]} for i in case.hydros]
-        if case.lags
-        else [],
+        "past_inflows": [
+            {"hydro_id": i, "values_m3s": [one(5, 30) for _ in range(case.past)]}
+            for i in case.hydros
+            if case.lags
+        ],
+        "recent_observations": [
+            {
+                "hydro_id": i,
+                "start_date": str(case.time.observed[0]),
+                "end_date": str(case.time.observed[1]),
+                "value_m3s": one(0, 30),
+            }
+            for i in case.hydros
+            if case.time.observed and draw(st.booleans())
+        ],
     }
     withdrawn = [(i, t, one(0, 8)) for i in case.hydros for t in stages if draw(st.booleans())]
     if withdrawn:
@@ -322,7 +378,7 @@ def water(case: Drawn) -> None:
                 "source_hydro_id": (pair := draw(st.sampled_from(pairs)))[0],
                 "destination_hydro_id": pair[1],
                 "consumption_mw_per_m3s": one(0.1, 2),
-                "flow": case.limits("m3s", 3, 8),
+                "flow": case.limits("m3s", 0 if case.lags else 1.5, 8),
             }
             for i in (ids(draw, 0, 2) if pairs else ())
         ]
@@ -331,10 +387,14 @@ def water(case: Drawn) -> None:
 
 def inflows(case: Drawn, steady: bool) -> None:
     """Inflows; ``steady`` ones are never negative."""
-    one, hydros, stages = case.one, case.hydros, range(-2, case.stages)
+    one, hydros = case.one, case.hydros
     if not hydros:
         return
-    means = {(i, t): one(5, 30) for i in hydros for t in stages}
+    seasons = {-k: season for k, (_, _, season) in enumerate(case.earlier, 1)}
+    seasons |= {t: case.time.stages[t][2] for t in case.each_stage()}
+    stages = sorted(seasons)
+    usual = {(i, season): one(5, 30) for i in hydros for season in sorted({*seasons.values()})}
+    means = {(i, t): usual[i, seasons[t]] for i in hydros for t in stages}
     share = {i: case.one(0.05, 0.2 if steady else 0.9) for i in hydros}
     case.files["scenarios/inflow_seasonal_stats.parquet"] = case.rows(
         "hydro_id stage_id mean_m3s std_m3s",
@@ -350,6 +410,11 @@ def inflows(case: Drawn, steady: bool) -> None:
                 for t in case.each_stage()
                 for lag in range(1, orders[i] + 1)
             ],
+        )
+    if case.annual:
+        case.files["scenarios/inflow_annual_component.parquet"] = case.rows(
+            "hydro_id stage_id annual_coefficient annual_mean_m3s annual_std_m3s",
+            [(i, t, one(-0.3, 0.4), 17.5, one(3, 9)) for i in hydros for t in case.each_stage()],
         )
 
 
@@ -408,21 +473,23 @@ def noise(case: Drawn, dimension: int) -> None:
 
 
 @st.composite
-def cases(draw: Draw) -> Files:
-    """Draw a case."""
-    case = Drawn(draw)
+def cases(draw: Draw, kinds: tuple[str, ...] = tuple(KINDS)) -> Files:
+    """Draw a case, with stages in the calendar of one of these kinds."""
+    case = Drawn(draw, kinds)
     penalties(case)
     time(case)
     power(case)
     batteries(case)
     random = sources(case) + loads(case)
     water(case)
+    commitments(case)
+    vary(case)
     pumped = any(
         station["flow"]["min_m3s"] > 0
         for station in case.files["system/pumping_stations.json"]["pumping_stations"]
     )
-    method = "penalty" if pumped or case.lags else draw(st.sampled_from(["penalty", "none"]))
-    inflows(case, method == "none")
+    method = draw(st.sampled_from(METHODS[case.lags :]))
+    inflows(case, pumped or method == "none")
     if draw(st.booleans()):
         constraint(case)
     dimension = len(case.hydros) + len(random)

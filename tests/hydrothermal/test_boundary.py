@@ -109,6 +109,27 @@ def test_what_is_left_costs_what_the_other_policy_says(tmp_path, cuts):
         assert row["immediate_cost"] + row["future_cost"] == pytest.approx(row["total_cost"])
 
 
+def risk_by_stage(files):
+    """Another measure in every stage."""
+    for stage in files["stages.json"]["stages"]:
+        cvar = {"alpha": 0.25 + stage["id"] % 3 / 8, "lambda": 0.2 + stage["id"] % 4 / 5}
+        stage["risk_measure"] = {"cvar": cvar}
+
+
+def test_the_first_stages_of_a_risk_averse_study_have_the_value_of_the_whole(tmp_path):
+    """Its cuts contain the measures of the stages that they value; the last stage here has its own."""
+    more = {"noise": random_inflows, "risk": risk_by_stage}
+    first, split = 19, 21
+    whole = study(tmp_path / "whole", first, STAGES - 1, (50.0, 20.0), **more)
+    trained = sddp.train(whole.problem, 60, seed=1, risk=whole.risk)
+    trained.policy.save(tmp_path / "policy.cobre")
+    cuts = boundary("../policy.cobre", split)
+    sooner = study(tmp_path / "sooner", first, split, (50.0, 20.0), **more, cuts=cuts)
+    bound = sddp.train(sooner.problem, 60, seed=1, risk=sooner.risk).bound
+    assert bound == pytest.approx(trained.bound, rel=1e-7)
+    assert bound > 1.01 * sddp.train(whole.problem, 60, seed=1).bound
+
+
 def wrong(folder, path, stage, **more):
     with pytest.raises(CaseError) as raised:
         study(folder / "case", 0, SPLIT, (50.0, 20.0), cuts=boundary(path, stage), **more)

@@ -4,6 +4,7 @@ import pytest
 
 from cobre.case import load
 from cobre.elements.hydro.data import Hydro
+from cobre.errors import CaseError
 from cobre.study import Study
 from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal, two_blocks
 from tests.hydrothermal.test_simulation_tables import Simulated
@@ -90,6 +91,32 @@ def test_the_lowest_plane_and_the_greatest_power_count(tmp_path):
             assert found == pytest.approx(
                 HOURS * (10 * (100 - 15) + 0.05 * turbined + 0.001 * (40 - turbined))
             )
+
+
+WRONG_TAILRACES = {
+    "coefficients": {"type": "polynomial", "coefficients": []},
+    "no points": {"type": "piecewise", "points": []},
+    "two points at 5 m³/s": {
+        "type": "piecewise",
+        "points": [{"outflow_m3s": 5.0, "height_m": height} for height in (1.0, 2.0)],
+    },
+}
+
+
+@pytest.mark.parametrize("words", WRONG_TAILRACES)
+def test_a_tailrace_without_a_level_is_refused(tmp_path, words):
+    plant = with_planes(0, inflow=40.0) | {"tailrace": WRONG_TAILRACES[words]}
+    plant |= {"hydraulic_losses": {"type": "factor", "value": 0.0}}
+    plant |= {"efficiency": {"type": "constant", "value": 0.9}}
+    geometry = {
+        "hydro_id": [0, 0],
+        "volume_hm3": [0.0, 900.0],
+        "height_m": [9.0, 20.0],
+        "area_km2": [1.0, 2.0],
+    }
+    points = given("system/hydro_geometry.parquet", geometry)
+    with pytest.raises(CaseError, match=words):
+        load(small_case(tmp_path, hydros=[plant], initial={0: 50.0}, points=points))
 
 
 def test_a_flood_that_drowns_the_turbines_costs(tmp_path):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from cobre.errors import CaseError
 from cobre.sddp import simulate
 from cobre.study import Study
 from tests.hydrothermal.small_cases import HOURS, VOLUME, given, hydro, small_case, thermal
@@ -107,34 +106,6 @@ def test_an_inflow_remembers_the_one_before(tmp_path):
         lags=remember,
     )
     assert trained(folder).bound == pytest.approx(10 * HOURS * (50 + 75), rel=1e-6)
-
-
-def test_inflows_with_a_memory_that_would_be_truncated_are_refused(tmp_path):
-    """With an inflow of 100 less 150 in a dry opening, and what the last one adds."""
-
-    def truncate(files):
-        files["config.json"]["modeling"] = {"inflow_non_negativity": {"method": "truncation"}}
-        files["scenarios/inflow_seasonal_stats.parquet"]["std_m3s"] = [100.0, 100.0]
-        files["initial_conditions.json"]["past_inflows"] = [{"hydro_id": 0, "values_m3s": [200.0]}]
-        files["scenarios/inflow_ar_coefficients.parquet"] = {
-            "hydro_id": [0],
-            "stage_id": [1],
-            "lag": [1],
-            "coefficient": [0.5],
-            "residual_std_ratio": [0.9],
-        }
-        files["scenarios/noise_openings.parquet"] = {
-            "stage_id": [0, 1],
-            "opening_index": [0, 0],
-            "entity_index": [0, 0],
-            "value": [0.0, -1.5],
-        }
-
-    folder = small_case(tmp_path, hydros=[hydro(0, inflow=100.0)], initial={0: 0.0}, method=truncate)
-    with pytest.raises(CaseError) as raised:
-        Study.load(folder)
-    (finding,) = raised.value.findings
-    assert (finding.kind, finding.value) == ("unsupported", "truncation")
 
 
 def test_later_costs_are_discounted(tmp_path):

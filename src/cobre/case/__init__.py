@@ -8,6 +8,13 @@ is wrong is found at once, and raised as one `cobre.errors.CaseError`. `schemas`
 
 from cobre.case._case import Case, load
 from cobre.case._layout import DOCUMENTS, FILE_DESCRIPTIONS, REQUIRED_FILES, TABLE_COLUMNS
+from cobre.case._openings import (
+    CLASSES,
+    correlations_of,
+    given_values,
+    noise_columns,
+    noise_of,
+)
 from cobre.case._scenarios import (
     CorrelationGroup,
     External,
@@ -17,13 +24,15 @@ from cobre.case._scenarios import (
     Scenarios,
 )
 from cobre.case._schemas import EDITOR_SETTINGS, schemas, write_schemas
-from cobre.case._summary import BusSummary, CaseSummary, HydroSummary, summary
+from cobre.case._stochastic import StochasticInputs, stochastic_files
+from cobre.case._summary import BusSummary, CaseSummary, HydroSummary, graph_words, summary
 from cobre.case._templates import DEFAULT_TEMPLATE, Template, create, templates
 from cobre.case._windows import RESIDUALS, Window, chosen_windows, usable_windows
 from cobre.errors import CaseError, Finding
 from cobre.inputs.config import Config, CutSelection, ScenarioSource, Training
 
 __all__ = [
+    "CLASSES",
     "DEFAULT_TEMPLATE",
     "DOCUMENTS",
     "EDITOR_SETTINGS",
@@ -46,13 +55,20 @@ __all__ = [
     "NoiseEntity",
     "ScenarioSource",
     "Scenarios",
+    "StochasticInputs",
     "Template",
     "Training",
     "Window",
     "chosen_windows",
+    "correlations_of",
     "create",
+    "given_values",
+    "graph_words",
     "load",
+    "noise_columns",
+    "noise_of",
     "schemas",
+    "stochastic_files",
     "summary",
     "templates",
     "usable_windows",

@@ -26,7 +26,8 @@ def read(folder: Path, boundary: Boundary, report: Report) -> Policy | None:
             return None
         policy = Policy.load(file)
     except (PolicyFileError, OSError) as error:
-        report.error("unreadable", "config.json", str(error), field=_PATH, value=boundary.path)
+        remedy = "give a policy that can be read, or remove policy.boundary"
+        report.error("unreadable", "config.json", str(error), remedy, field=_PATH, value=boundary.path)
         return None
     node = str(boundary.source_stage)
     if node not in policy.nodes:
@@ -35,7 +36,8 @@ def read(folder: Path, boundary: Boundary, report: Report) -> Policy | None:
         message = "the policy has no cuts there: nothing follows that stage"
     else:
         return policy
-    report.error("reference", "config.json", message, field=_STAGE, value=boundary.source_stage)
+    remedy = "name a stage of that study which is followed by another"
+    report.error("reference", "config.json", message, remedy, field=_STAGE, value=boundary.source_stage)
     return None
 
 
@@ -51,7 +53,8 @@ def _find(path: Path, given: str, report: Report) -> Path | None:
         report.error("unsupported", "config.json", message, field=_PATH, value=given, suggestion=suggestion)
     else:
         message = f"there is no policy: neither that file, nor {' or '.join(_PLACES)} in that folder"
-        report.error("missing_file", "config.json", message, field=_PATH, value=given)
+        remedy = "name the policy.cobre of a trained study, or the folder of its results"
+        report.error("missing_file", "config.json", message, remedy, field=_PATH, value=given)
     return None
 
 
@@ -68,7 +71,8 @@ def resolve(policy: Policy, boundary: Boundary, system: System, report: Report) 
     ):
         if states:
             value = ", ".join(sorted(states))
-            report.error("dimension", "config.json", message, field="policy.boundary", value=value)
+            remedy = "give both studies the same reservoirs and lags of inflows"
+            report.error("dimension", "config.json", message, remedy, field="policy.boundary", value=value)
     return Future(
         policy.value_bounds[node], policy.states, cuts, record.families[record.active], record.mixtures
     )

@@ -10,8 +10,14 @@ from typing import Any
 
 from cobre.case import (
     _boundary,
+    _calendar,
     _correlation,
     _elements,
+    _graph,
+    _idle,
+    _negative_inflows,
+    _plausibility,
+    _risk,
     _scenario_checks,
     _stages,
     _unsupported,
@@ -21,6 +27,7 @@ from cobre.case._documents import merged
 from cobre.case._layout import KIND_INPUTS, REQUIRED_FILES, TABLES
 from cobre.case._reading import read
 from cobre.case._scenarios import Scenarios, resolve_scenarios
+from cobre.case._stochastic import StochasticInputs
 from cobre.elements import KINDS, data_class, elements_of, inputs, labels
 from cobre.elements.bus.data import Bus
 from cobre.elements.hydro.data import Hydro
@@ -46,6 +53,7 @@ class Case:
         scenarios: what is random, beyond the statistics in the system.
         warnings: what should be looked at, though it does not forbid the use of the case.
         settings: what was given in place of settings in ``config.json``.
+        stochastic: the stochastic model as the files give it, and where it comes from.
     """
 
     folder: Path
@@ -54,6 +62,7 @@ class Case:
     scenarios: Scenarios
     warnings: tuple[Finding, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    stochastic: StochasticInputs = StochasticInputs({})  # noqa: RUF009  frozen
 
     def __repr__(self) -> str:
         required = [kind for kind, given in KIND_INPUTS.items() if given.file in REQUIRED_FILES]
@@ -132,10 +141,13 @@ def load(folder: str | os.PathLike[str], settings: Mapping[str, Any] | None = No
     system = _resolve(files, files.config, files.stages)
     if boundary and policy:
         system = replace(system, future=_boundary.resolve(policy, boundary, system, report))
+    _plausibility.check(system, report)
     if report.errors:
         raise CaseError(report.errors, str(folder), report.warnings)
-    scenarios = resolve_scenarios(files, files.config)
-    return Case(path, system, files.config, scenarios, tuple(report.warnings), dict(settings or {}))
+    scenarios, stochastic = resolve_scenarios(files, files.config), StochasticInputs.of(files)
+    case = Case(path, system, files.config, scenarios, (), dict(settings or {}), stochastic)
+    system = _negative_inflows.with_bounds(case, report)
+    return replace(case, system=system, warnings=tuple(report.warnings))
 
 
 def _check(files: CaseFiles, report: Report) -> None:
@@ -149,22 +161,27 @@ def _check(files: CaseFiles, report: Report) -> None:
             _windows.check(files, files.config, report)
     _elements.check_meaning(files, report)
     if files.stages:
-        _stages.check_meaning(files.stages, report)
+        _stages.check_meaning(files, files.stages, report)
+        _calendar.check(files, files.stages, report)
+        _risk.check(files.stages, report)
     _correlation.check_meaning(files, report)
     if files.config:
         _scenario_checks.check_sources(files.config, files, report)
     _unsupported.check(files, report)
+    _idle.check(files, report)
     _elements.check_unsupported(files, report)
     _scenario_checks.check_unsupported(files, report)
 
 
 def _resolve(files: CaseFiles, config: Config, stages: Stages) -> System:
     """The system, from files that were found to be right."""
+    resolved = tuple(_stages.resolve_stage(stages, stage) for stage in files.timeline.stages)
     return System(
-        stages=tuple(_stages.resolve_stage(stages, stage) for stage in files.timeline.stages),
+        stages=resolved,
         elements={
             data_class(kind): tuple(inputs(kind).resolve(files, one) for one in files.elements(kind))
             for kind in KINDS
         },
         negative_inflows=config.modeling.inflow_non_negativity.method,
+        transitions=_graph.resolve(stages, [stage.discount for stage in resolved]),
     )

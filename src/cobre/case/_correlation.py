@@ -51,7 +51,7 @@ class CorrelationFile(Document):
     """The whole file."""
 
     method: Literal["spectral", "cholesky"]
-    profiles: Annotated[dict[str, CorrelationProfile], Field(min_length=1)]
+    profiles: dict[str, CorrelationProfile]
     schedule: list[CorrelationSchedule] | None = None
 
 
@@ -86,7 +86,8 @@ def check_amounts(files: CaseFiles, report: Report) -> None:
             if [len(row) for row in group.matrix] != [size] * size:
                 message = f"the matrix must be {size} by {size}, one row for each entity"
                 owner = f"profile {name}, group {group.name}"
-                report.error("dimension", FILE, message, entity=owner, field="matrix")
+                remedy = "list the entities in the order of rows and columns"
+                report.error("dimension", FILE, message, remedy, entity=owner, field="matrix")
 
 
 def check_meaning(files: CaseFiles, report: Report) -> None:
@@ -102,31 +103,40 @@ def check_meaning(files: CaseFiles, report: Report) -> None:
             members = {(entity.type, entity.id) for entity in group.entities}
             if len(members) < len(group.entities) or members & seen:
                 message = "an entity may be in one group only, and once"
-                report.error("duplicate", FILE, message, entity=owner, field="entities")
+                remedy = "keep it in one group"
+                report.error("duplicate", FILE, message, remedy, entity=owner, field="entities")
             seen |= members
     for index, entry in enumerate(file.schedule or ()):
         if entry.profile_name not in file.profiles:
             where = f"schedule[{index}].profile_name"
             message = f"there is no profile {entry.profile_name!r}"
-            report.error("reference", FILE, message, field=where, value=entry.profile_name)
+            remedy = f"use one of: {', '.join(file.profiles)}"
+            report.error("reference", FILE, message, remedy, field=where, value=entry.profile_name)
     scheduled = {entry.stage_id for entry in file.schedule or ()}
-    if default_profile(file) is None and not (files.ids(STAGE) or set()) <= scheduled:
+    if file.profiles and default_profile(file) is None and not (files.ids(STAGE) or set()) <= scheduled:
         message = "of several profiles, one must be called 'default', for stages that are not in the schedule"
-        report.error("meaning", FILE, message, field="profiles")
+        remedy = "call one profile default, or schedule a profile for every stage"
+        report.error("meaning", FILE, message, remedy, field="profiles")
 
 
 def _check_group(group: CorrelationGroupInput, owner: str, report: Report) -> None:
     if len({entity.type for entity in group.entities}) > 1:
         message = "all entities of a group must have the same type"
-        report.error("meaning", FILE, message, entity=owner, field="entities")
+        remedy = "make a group for each type"
+        report.error("meaning", FILE, message, remedy, entity=owner, field="entities")
     size = len(group.entities)
     if [len(row) for row in group.matrix] != [size] * size:
         return  # reported where dimensions are
     matrix = np.array(group.matrix).reshape(size, size)
     if np.any(np.abs(matrix - matrix.T) > 1e-9):
-        report.error("meaning", FILE, "the matrix is not symmetric", entity=owner, field="matrix")
+        remedy = "give entry i, j and entry j, i the same value"
+        report.error("meaning", FILE, "the matrix is not symmetric", remedy, entity=owner, field="matrix")
     elif np.any(np.abs(np.diag(matrix) - 1) > 1e-9):
-        report.error("meaning", FILE, "the diagonal of the matrix must be 1", entity=owner, field="matrix")
+        remedy = "correlate every entity with itself by 1"
+        report.error(
+            "meaning", FILE, "the diagonal of the matrix must be 1", remedy, entity=owner, field="matrix"
+        )
     elif size and np.linalg.eigvalsh(matrix)[0] < -1e-9:
         message = "the matrix is not positive semidefinite; the nearest one that is has to be used"
-        report.warn("meaning", FILE, message, entity=owner, field="matrix")
+        remedy = "correct the correlations, if the nearest matrix is not meant"
+        report.warn("meaning", FILE, message, remedy, entity=owner, field="matrix")

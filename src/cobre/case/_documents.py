@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from cobre.case._layout import KIND_INPUTS
+from cobre.case._schema_words import of_meant_alternatives, steps_in_file, words
 from cobre.inputs.findings import Report, Value
 from cobre.inputs.models import AnyDocument
 
@@ -27,7 +28,7 @@ def read_document(
     model: type[AnyDocument],
     report: Report,
     changes: Mapping[str, Any] | None = None,
-) -> tuple[AnyDocument | None, set[int]]:
+) -> tuple[AnyDocument | None, set[int | None]]:
     """The document in a file, and the ids of what had to be left out of it.
 
     Entries that are wrong are reported and left out, so that all the others can still be checked; None if
@@ -43,7 +44,7 @@ def read_document(
     try:
         return model.model_validate_json(text), set()
     except ValidationError as error:
-        details = error.errors(include_url=False)
+        details = of_meant_alternatives(error.errors(include_url=False), content[0])
     for detail in details:
         _report_detail(detail, content[0], file, model, report)
     return _salvage(content[0], details, model)
@@ -65,8 +66,8 @@ def _read_text(path: Path, file: str, report: Report) -> str | None:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        cure = "see who may read it"
-        report.error("unreadable", file, f"cannot be read: {error.strerror or error}", suggestion=cure)
+        remedy = "see who may read it"
+        report.error("unreadable", file, f"cannot be read: {error.strerror or error}", suggestion=remedy)
     except UnicodeDecodeError as error:
         report.error(
             "syntax", file, f"is not UTF-8 text (byte {error.start})", suggestion="save it with that encoding"
@@ -92,22 +93,24 @@ def _parse(text: str, file: str, report: Report) -> tuple[Any] | None:
         content = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        cure = "look there and just before it: a comma too many or missing, a bracket or a quote left open"
-        report.error("syntax", file, f"is not JSON: {error.msg}", field=where, suggestion=cure)
+        remedy = "look there and just before it: a comma too many or missing, a bracket or a quote left open"
+        report.error("syntax", file, f"is not JSON: {error.msg}", field=where, suggestion=remedy)
         return None
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        report.error("syntax", file, f"is not JSON: {reason}")
+        remedy = "write plain JSON: finite numbers, and no more nesting than the format has"
+        report.error("syntax", file, f"is not JSON: {reason}", remedy)
         return None
     for name in dict.fromkeys(repeated):
-        report.error("duplicate", file, "the name appears twice in one object", field=name)
+        remedy = "keep one of them"
+        report.error("duplicate", file, "the name appears twice in one object", remedy, field=name)
     return (content,)
 
 
 def _report_detail(
     detail: ErrorDetails, content: Any, file: str, model: type[BaseModel], report: Report
 ) -> None:
-    path, entity, parent = _locate(detail["loc"], content)
+    path, entity, parent = _locate(detail, content)
     if detail["type"] == "extra_forbidden":
         name = str(path[-1])
         if file == "stages.json" and path == ["scenario_source"]:
@@ -119,38 +122,26 @@ def _report_detail(
         known = _field_names(model) - set(parent)
         report.unknown_name(file, name, known, "field", entity=entity, field=_dotted(path))
         return
-    message = "is required" if detail["type"] == "missing" else _words(detail)
-    report.error("schema", file, message, entity=entity, field=_dotted(path), value=_scalar(detail))
+    message, remedy = words(detail)
+    report.error("schema", file, message, remedy, entity=entity, field=_dotted(path), value=_scalar(detail))
 
 
-def _locate(loc: tuple[int | str, ...], content: Any) -> tuple[list[int | str], str, dict[str, Any]]:
-    """The path without the names of alternatives, the entity that it is in, and the object that ends it."""
-    path: list[int | str] = []
-    entity, here = "", content
-    parent: dict[str, Any] = content if isinstance(content, dict) else {}
-    for position, step in enumerate(loc):
-        last = position == len(loc) - 1
-        if isinstance(here, dict) and (step in here or last):
-            parent = here
-            here = here.get(str(step))
-        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
-            here = here[step]
-            if isinstance(here, dict) and len(path) == 1 and isinstance(here.get("id"), int):
-                entity = f"{NOUNS.get(str(path[0]), str(path[0]))} {here['id']}"
-        else:
-            continue  # the name of an alternative in a union, which is not in the file
-        path.append(step)
-    return path, entity, parent
+def _locate(detail: ErrorDetails, content: Any) -> tuple[list[int | str], str, dict[str, Any]]:
+    """The path in the file, the entity that it is in, and the object that ends it."""
+    path = [detail["loc"][at] for at in steps_in_file(detail, content)]
+    parents: list[Any] = [content]
+    for step in path[:-1]:
+        parents.append(parents[-1][step])
+    entry = parents[2] if len(parents) > 2 else None
+    entity = ""
+    if isinstance(entry, dict) and isinstance(path[1], int) and isinstance(entry.get("id"), int):
+        entity = f"{NOUNS.get(str(path[0]), str(path[0]))} {entry['id']}"
+    return path, entity, parents[-1] if isinstance(parents[-1], dict) else {}
 
 
 def _dotted(path: list[int | str]) -> str:
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".")
-
-
-def _words(detail: ErrorDetails) -> str:
-    message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return message[:1].lower() + message[1:]
 
 
 def _scalar(detail: ErrorDetails) -> Value:
@@ -169,22 +160,21 @@ def _field_names(model: type[BaseModel]) -> set[str]:
 
 def _salvage(
     content: Any, details: list[ErrorDetails], model: type[AnyDocument]
-) -> tuple[AnyDocument | None, set[int]]:
-    """The document without the entries that are wrong."""
+) -> tuple[AnyDocument | None, set[int | None]]:
+    """The document without the entries that are wrong, and their ids: None for one that has no right id."""
     wrong: dict[str, set[int]] = {}
+    left_out: set[int | None] = set()
     for detail in details:
         match detail["loc"]:
-            case [str(name), int(index), *_]:
+            case [str(name), int(index), *inside]:
                 wrong.setdefault(name, set()).add(index)
+                entry = content[name][index]
+                left_out.add(None if "id" in inside or not isinstance(entry, dict) else entry.get("id"))
             case _ if detail["type"] != "extra_forbidden":
                 return None, set()
     rest = {name: value for name, value in content.items() if name in _top_level(model)}
-    left_out: set[int] = set()
     for name, indices in wrong.items():
-        entries = content[name]
-        rest[name] = [entry for index, entry in enumerate(entries) if index not in indices]
-        given = [entries[index].get("id") for index in indices if isinstance(entries[index], dict)]
-        left_out |= {value for value in given if isinstance(value, int)}
+        rest[name] = [entry for index, entry in enumerate(content[name]) if index not in indices]
     try:
         return model.model_validate_json(json.dumps(rest)), left_out
     except ValidationError:

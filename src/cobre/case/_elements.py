@@ -86,16 +86,24 @@ def _check_column(
         wrong = [value for value in wrong if value >= 0]
     for value in wrong[:MANY]:
         message = f"there is no {files.noun(kind)} {value}"
-        report.error("reference", file.name, message, field=column.name, value=value)
+        remedy = f"add it to {files.file_of(kind)}, or remove its rows"
+        report.error("reference", file.name, message, remedy, field=column.name, value=value)
     if len(wrong) > MANY:
-        report.error("reference", file.name, f"nor are there {len(wrong) - MANY} others", field=column.name)
+        remedy = "correct these rows too"
+        report.error(
+            "reference", file.name, f"nor are there {len(wrong) - MANY} others", remedy, field=column.name
+        )
 
 
 def _check_keys(file: TableFile, table: Table, report: Report) -> None:
     keys = np.stack([table[name].astype(np.float64) for name in file.key], axis=1)
     rows, counts = np.unique(keys, axis=0, return_counts=True)
+    optional = {column.name for column in file.columns if not column.required}
     for row in rows[counts > 1][:MANY]:
-        which = ", ".join(f"{name} {value:g}" for name, value in zip(file.key, row, strict=True))
+        given = zip(file.key, row, strict=True)
+        which = ", ".join(
+            f"{name} {value:g}" for name, value in given if value != ABSENT or name not in optional
+        )
         report.error("duplicate", file.name, f"there are several rows for {which}", suggestion="keep one")
 
 
@@ -150,7 +158,8 @@ def _check_factors(files: CaseFiles, kind: KindInputs, factors: FactorsFile, rep
         where = f"{kind.name(getattr(entry, factors.key))}, stage {entry.stage_id}"
         check_blocks(files, file, where, entry.stage_id, blocks, report)
         if len(set(blocks)) < len(blocks):
-            report.error("duplicate", file, "a block appears twice", entity=where, field="block_id")
+            remedy = "keep one of its factors"
+            report.error("duplicate", file, "a block appears twice", remedy, entity=where, field="block_id")
 
 
 def _check_bound_blocks(files: CaseFiles, kind: KindInputs, file: TableFile, report: Report) -> None:
@@ -181,7 +190,8 @@ def _check_service(kind: KindInputs, element: InService, report: Report) -> None
     if entry is not None and leave is not None and entry >= leave:
         message = f"it leaves in stage {leave}, but enters in stage {entry}"
         owner = kind.name(element.id)
-        report.error("meaning", kind.file, message, entity=owner, field="exit_stage_id", value=leave)
+        remedy = "let it leave after it has entered, or leave exit_stage_id out"
+        report.error("meaning", kind.file, message, remedy, entity=owner, field="exit_stage_id", value=leave)
 
 
 def _check_bounds(
@@ -195,7 +205,8 @@ def _check_bounds(
         changed = files.table(bounds.table) is not None and not wrong.all()
         file = bounds.table.name if changed else kind.file
         owner = kind.name(element.id)
-        report.error("meaning", file, message, entity=owner, field=low, value=float(lower[worst]))
+        remedy = "correct one of the two"
+        report.error("meaning", file, message, remedy, entity=owner, field=low, value=float(lower[worst]))
 
 
 def check_unsupported(files: CaseFiles, report: Report) -> None:

@@ -9,7 +9,7 @@ from pydantic import create_model
 from cobre.case._correlation import CorrelationFile
 from cobre.elements import KINDS, inputs
 from cobre.inputs.config import Config
-from cobre.inputs.kind import JsonFile, UnsupportedFile
+from cobre.inputs.kind import JsonFile
 from cobre.inputs.models import Document, Strict
 from cobre.inputs.stages import Stages
 from cobre.inputs.tables import ColumnSpec, TableFile
@@ -54,7 +54,7 @@ CORRELATION = JsonFile("scenarios/correlation.json", "what varies together", Cor
 FOLDERS = ("system", "scenarios", "constraints")
 
 
-def _files() -> list[JsonFile | TableFile | UnsupportedFile]:
+def _files() -> list[JsonFile | TableFile]:
     """All files of a case: those of all elements, then by folder and kind."""
     general = [
         JsonFile("config.json", "how to train, and what to simulate", Config, required=True),
@@ -82,7 +82,6 @@ DOCUMENTS: dict[str, type[Document]] = {
 }
 REQUIRED_FILES = {file.name for file in FILES if isinstance(file, JsonFile) and file.required}
 TABLES = {file.name: file for file in FILES if isinstance(file, TableFile)}
-UNSUPPORTED = {file.name: file.brings for file in FILES if isinstance(file, UnsupportedFile)}
 KNOWN = tuple(file.name for file in FILES)
 
 #: Each file of a case folder in a line.

@@ -47,18 +47,24 @@ def _read_column(read: pa.Table, column: ColumnSpec, file: str, report: Report) 
     if column.name not in read.column_names:
         if not column.required:
             return _nothing(column, read.num_rows)
-        report.error("schema", file, "the column is missing", field=column.name)
+        remedy = "add the column"
+        report.error("schema", file, "the column is missing", remedy, field=column.name)
         return None
     if read.column_names.count(column.name) > 1:
-        report.error("duplicate", file, "there are several columns of that name", field=column.name)
+        remedy = "keep one of them"
+        report.error("duplicate", file, "there are several columns of that name", remedy, field=column.name)
         return None
     values = read.column(column.name)
     if not _type_fits(values.type, column):
         wanted = {"id": "an integer type (INT32)", "number": "DOUBLE", "date": "DATE"}[column.type]
-        report.error("schema", file, f"the column has type {values.type}, not {wanted}", field=column.name)
+        remedy = f"write the column as {wanted}"
+        report.error(
+            "schema", file, f"the column has type {values.type}, not {wanted}", remedy, field=column.name
+        )
         return None
     if column.required and values.null_count:
-        report.error("schema", file, f"{values.null_count} of the values are null", field=column.name)
+        remedy = "give every row a value"
+        report.error("schema", file, f"{values.null_count} of the values are null", remedy, field=column.name)
         return None
     given = np.asarray(values.is_valid().to_numpy())
     return _check_range(_to_numpy(values, column), given, column, file, report)
@@ -90,20 +96,26 @@ def _check_range(
     if column.type == "date":
         fits = (values >= _FIRST_DAY) & (values <= _LAST_DAY)
         if not fits.all():
-            report.error("schema", file, "has days before the year 1 or after 9999", field=column.name)
+            remedy = "correct the dates"
+            report.error(
+                "schema", file, "has days before the year 1 or after 9999", remedy, field=column.name
+            )
         return values if fits.all() else None
     fits = np.isfinite(values) & (values >= column.low) & (values <= column.high) & (values > column.above)
     wrong = np.flatnonzero(given & ~fits)
     for row in wrong[:5]:
+        remedy = "correct the value"
         report.error(
             "schema",
             file,
             f"must be {_range_words(column)}",
+            remedy,
             field=f"{column.name}[{row}]",
             value=float(values[row]),
         )
     if len(wrong) > 5:
-        report.error("schema", file, f"so are {len(wrong) - 5} other values", field=column.name)
+        remedy = "correct all values of the column"
+        report.error("schema", file, f"so are {len(wrong) - 5} other values", remedy, field=column.name)
     return None if len(wrong) else values
 
 

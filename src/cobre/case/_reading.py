@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cobre.case._documents import read_document
-from cobre.case._layout import DOCUMENTS, FOLDERS, KIND_INPUTS, KNOWN, REQUIRED_FILES, TABLES, UNSUPPORTED
+from cobre.case._layout import DOCUMENTS, FOLDERS, KIND_INPUTS, KNOWN, REQUIRED_FILES, TABLES
 from cobre.case._parquet import read_table
 from cobre.inputs.files import CaseFiles
 from cobre.inputs.findings import Report
@@ -28,9 +28,6 @@ def read(folder: Path, report: Report, settings: Mapping[str, Any] | None = None
     for file, spec in TABLES.items():
         if _is_there(folder / file, file, report):
             files.tables[file] = read_table(folder / file, spec, report)
-    for file, what in UNSUPPORTED.items():
-        if _is_there(folder / file, file, report):
-            report.error("unsupported", file, f"{what} cannot be used yet", suggestion="remove the file")
     return files
 
 
@@ -50,10 +47,12 @@ def _is_there(path: Path, file: str, report: Report) -> bool:
         if path.is_file():
             return True
         if path.exists():
-            report.error("unreadable", file, "is not a file")
+            remedy = "put a file in its place"
+            report.error("unreadable", file, "is not a file", remedy)
             return False
     except OSError as error:
-        report.error("unreadable", file, f"cannot be read: {error.strerror or error}")
+        remedy = "see who may read it"
+        report.error("unreadable", file, f"cannot be read: {error.strerror or error}", remedy)
         return False
     if file in REQUIRED_FILES:
         report.error("missing_file", file, "the file is missing", suggestion="every case needs one")

@@ -174,7 +174,7 @@ def _estimated_correlation(files: CaseFiles) -> NoiseCorrelation | None:
     if inflows.estimation is None:
         return None
     entities = tuple(NoiseEntity("inflow", hydro.id) for hydro in files.of(HydroInput))
-    matrices = inflows.estimation.correlations(inflows.coefficients)
+    matrices = inflows.estimation.correlations(inflows.coefficients, inflows.annual)
     groups = {stage: (CorrelationGroup("history", entities, own),) for stage, own in matrices.items()}
     return NoiseCorrelation("cholesky", groups)
 

@@ -16,7 +16,8 @@ from cobre.elements.hydro.data import Hydro
 from cobre.elements.line.data import Line
 from cobre.elements.non_controllable_source.data import NonControllableSource
 from cobre.elements.thermal.data import Thermal
-from cobre.system import Stage, System
+from cobre.formatting import count
+from cobre.system import PolicyGraph, Stage, System
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +93,8 @@ class CaseSummary:
         lags: how many past inflows the inflow models look at, at most.
         random: how many inflows, loads and sources are random, by kind.
         given_openings: whether the case has the realisations itself, rather than how to draw them.
-        annual_discount_percent: of the policy graph.
+        annual_discount_percent: of the policy graph; the mean if its transitions differ.
+        policy_graph: how stages follow one another, in words; nothing if they just do.
         risk_averse_stages: number of stages with a risk measure other than the expectation.
         buses: by id.
         hydros: by id.
@@ -114,6 +116,7 @@ class CaseSummary:
     random: dict[str, int]
     given_openings: bool
     annual_discount_percent: float
+    policy_graph: str
     risk_averse_stages: int
     buses: tuple[BusSummary, ...]
     hydros: tuple[HydroSummary, ...]
@@ -154,6 +157,7 @@ def summary(case: Case) -> CaseSummary:
         random={kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
         given_openings=case.scenarios.openings is not None,
         annual_discount_percent=_discount(stages),
+        policy_graph=graph_words(system.graph),
         risk_averse_stages=sum(stage.risk["measure"] != "expectation" for stage in stages),
         buses=buses,
         hydros=hydros,
@@ -176,9 +180,18 @@ def _range(numbers: list[int]) -> tuple[int, int]:
 
 
 def _discount(stages: tuple[Stage, ...]) -> float:
-    """The yearly rate that the stages' factors come from: all have the same, so the first tells."""
-    days = (stages[0].end - stages[0].start).days
-    return 100 * (float(stages[0].discount ** (-365.25 / days)) - 1)
+    """The yearly rate of all stages together."""
+    days = sum((stage.end - stage.start).days for stage in stages)
+    factor = np.prod([stage.discount for stage in stages])
+    return 100 * (float(factor ** (-365.25 / days)) - 1)
+
+
+def graph_words(graph: PolicyGraph) -> str:
+    """Return in words how stages follow one another; nothing if they just do."""
+    if graph.is_chain:
+        return ""
+    kind = "finite horizon with other ways than from stage to stage" if graph.horizon is None else "cyclic"
+    return f"{kind}, trajectories of {count(len(graph.steps), 'stage')}"
 
 
 def _training(case: Case) -> Iterator[str]:
@@ -262,12 +275,12 @@ def _hydros(system: System) -> Iterator[HydroSummary]:
 
 def mean_inflow(hydro: Hydro) -> Floats:
     """The mean natural inflow of each stage, as the model has it without noise."""
-    known = list(reversed(hydro.inflow.past_m3s))
-    first = len(known)
-    for base, coefficients in zip(hydro.inflow.base_m3s, hydro.inflow.coefficients, strict=True):
-        past = known[::-1][: len(coefficients)]
-        known.append(float(base) + float(np.dot(coefficients[: len(past)], past)))
-    return np.array(known[first:])
+    model, means = hydro.inflow, []
+    past = model.initial_m3s
+    for base, psi, transition in zip(model.base_m3s, model.psi, model.transitions, strict=True):
+        means.append(float(base) + float(np.dot(psi, past)))
+        past = transition.carried @ past + transition.share * means[-1]
+    return np.array(means)
 
 
 def _productivities(system: System) -> dict[int, float]:

@@ -86,23 +86,32 @@ def usable_windows(found: dict[int, Window], order: int) -> dict[int, Window]:
     return {year: one for year, one in found.items() if not np.isnan(one.before_m3s[:order]).any()}
 
 
+def samples_residuals(files: CaseFiles) -> bool:
+    """Return whether openings are drawn from the residuals of the history."""
+    methods = {stage.sampling_method for stage in files.stages.stages} if files.stages else set()
+    return RESIDUALS in methods and not files.has(OPENINGS)
+
+
 def check(files: CaseFiles, config: Config, report: Report) -> None:
     """Report sources of years that the history does not have."""
     training, timeline = config.training.scenario_source, files.timeline
     sources = {"training": training, "simulation": config.simulation.scenario_source}
     wanted = {name: one for name, one in sources.items() if one and one.inflow.scheme == "historical"}
-    residual = any(stage.sampling_method == RESIDUALS for stage in timeline.stages)
-    residual = residual and not files.has(OPENINGS)
+    residual = samples_residuals(files)
     if residual and not files.has(HISTORY):
         message = f"needs {HISTORY.name}, which is not there"
-        report.error("missing_file", "stages.json", message, field="sampling_method", value=RESIDUALS)
+        remedy = "add the file, or use another sampling method"
+        report.error("missing_file", "stages.json", message, remedy, field="sampling_method", value=RESIDUALS)
     if files.table(HISTORY) is None or not (wanted or residual):
         return
     found = windows(files)
     for name, source in wanted.items():
         if not chosen_windows(found, source):
             message = "in no year that may be used was every plant observed in all stages of the study"
-            report.error("dimension", HISTORY.name, message, field=f"{name}.scenario_source.historical_years")
+            remedy = "complete the history, or name other years"
+            report.error(
+                "dimension", HISTORY.name, message, remedy, field=f"{name}.scenario_source.historical_years"
+            )
     if residual:
         order = files.derived(Inflows).order
         _check_residuals(usable_windows(chosen_windows(found, training), order), timeline, report)
@@ -111,8 +120,12 @@ def check(files: CaseFiles, config: Config, report: Report) -> None:
 def _check_residuals(years: dict[int, Window], timeline: StageTimeline, report: Report) -> None:
     if not years:
         message = "in no year that may be used was every plant observed in all stages, and the lags before"
-        report.error("dimension", HISTORY.name, message, field="date")
+        remedy = "complete the history, or allow more years by historical_years"
+        report.error("dimension", HISTORY.name, message, remedy, field="date")
     few = [s.id for s in timeline.stages if s.sampling_method == RESIDUALS and s.num_scenarios > len(years)]
     if years and few:
         message = f"there are {len(years)} years to take openings from: the stage has no more"
-        report.warn("dimension", "stages.json", message, entity=f"stage {few[0]}", field="num_scenarios")
+        remedy = "ask for as many openings as there are years, or fewer"
+        report.warn(
+            "dimension", "stages.json", message, remedy, entity=f"stage {few[0]}", field="num_scenarios"
+        )

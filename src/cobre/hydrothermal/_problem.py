@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from cobre.elements.registry import collect, elements_of
 from cobre.hydrothermal._noise import StageNoise
 from cobre.hydrothermal._stage import build_stage
 from cobre.lp import Floats
-from cobre.sddp import MultistageProblem, Node, RiskMeasure
-from cobre.sddp.risk import from_spec
+from cobre.sddp import MultistageProblem, Node
 from cobre.system import System
 
 
@@ -21,19 +22,24 @@ def problem_of(system: System, noise: Sequence[Floats]) -> MultistageProblem:
         noise: per stage, realisations by elements, in the order of `cobre.elements.noise.random_elements`.
     """
     nodes = []
+    known: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = {}  # most stages have the same columns
     for number, stage in enumerate(system.stages):
-        frame = build_stage(system, number)
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are findings
+            frame = build_stage(system, number)
         nodes.append(
             Node(
                 str(stage.id),
                 frame.program.program(),
-                frame.incoming,
-                frame.outgoing,
+                known.setdefault(tuple(frame.incoming.items()), frame.incoming),
+                known.setdefault(tuple(frame.outgoing.items()), frame.outgoing),
                 StageNoise.of(frame, noise[number]),
                 stage.discount,
             )
         )
-    return MultistageProblem.linear(nodes, initial_state(system))
+    names = [node.name for node in nodes]
+    ways = zip(names, system.graph.following, strict=True)
+    transitions = {name: {names[child]: p for child, p in after.items()} for name, after in ways if after}
+    return MultistageProblem(nodes, initial_state(system), {names[0]: 1.0}, transitions)
 
 
 def initial_state(system: System) -> dict[str, float]:
@@ -43,8 +49,3 @@ def initial_state(system: System) -> dict[str, float]:
         for kind, states in collect("program", "states").items()
         for state, value in states(elements_of(system, kind)).items()
     }
-
-
-def risk_of(system: System) -> dict[str, RiskMeasure]:
-    """Return the risk measure of each stage, applied to the cost of what follows it."""
-    return {str(stage.id): from_spec(stage.risk) for stage in system.stages}

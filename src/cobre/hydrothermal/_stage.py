@@ -25,6 +25,6 @@ def build_stage(system: System, number: int) -> StageFrame:
         for kind, steps in collect("program", "STEPS").items():
             if step in steps:
                 steps[step](frame, elements_of(system, kind))
-    if system.future is not None and number == len(system.stages) - 1:
+    if system.future is not None and not system.graph.following[number]:
         add_future(frame, system.future)
     return frame

@@ -16,7 +16,8 @@ from cobre.elements.registry import KINDS, collect, elements_of
 from cobre.elements.solved import ProgramIndex, SolvedStage
 from cobre.elements.tables import OutputTable, Values
 from cobre.hydrothermal._costs import StageCosts
-from cobre.results import SIMULATION, cost_columns, schema_of
+from cobre.lp import Floats
+from cobre.results import POLICY_STAGE, SIMULATION, cost_columns, schema_of
 from cobre.sddp import MultistageProblem, Visit
 from cobre.system import System
 
@@ -34,16 +35,16 @@ class SimulationTables:
     def __init__(self, system: System, problem: MultistageProblem) -> None:
         self._places = [ProgramIndex(system, number, node) for number, node in enumerate(problem.nodes)]
         self._costs = [StageCosts(places) for places in self._places]
-        discounts = [stage.discount for stage in system.stages]
-        self._discounts = np.cumprod([1.0, *discounts[:-1]])  # what a cost of a stage counts for
+        self._stages = system.stages
         self._elements: dict[str, tuple[OutputTable, Sequence[Any]]] = {
             name: (table, elements_of(system, kind))
             for kind, tables in collect("outputs", "TABLES").items()
             for name, table in tables.items()
         }
         kinds = [kind for kind in KINDS if elements_of(system, kind)]
+        costs = cost_columns(kinds, has_stages=not system.graph.is_chain)
         self._schemas = {
-            name: pa.schema([SCENARIO, *schema_of(cost_columns(kinds) if name == "costs" else columns)])
+            name: pa.schema([SCENARIO, *schema_of(costs if name == "costs" else columns)])
             for name, columns in SIMULATION.items()
             if name == "costs" or self._exists(name)
         }
@@ -56,22 +57,40 @@ class SimulationTables:
     def tables(self, visits: Sequence[Visit]) -> dict[str, pa.Table]:
         """Return the tables of some whole trajectories, each sorted by ``scenario_id``, its first column."""
         solved = [SolvedStage(self._places[visit.node], visit) for visit in visits]
+        factors = self._discount_factors(visits)
         return {
-            name: _table(schema, [_rows(one, self._values(name, one)) for one in solved])
+            name: _table(
+                schema,
+                [
+                    _rows(one, self._values(name, one, factor))
+                    for one, factor in zip(solved, factors, strict=True)
+                ],
+            )
             for name, schema in self._schemas.items()
         }
+
+    def _discount_factors(self, visits: Sequence[Visit]) -> list[Floats]:
+        """What a cost of each visit counts for at the beginning: trajectories may go different ways."""
+        first = min((int(visit.trajectories.min()) for visit in visits), default=0)
+        last = max((int(visit.trajectories.max()) for visit in visits), default=0)
+        now, found = np.ones(last - first + 1), []
+        for visit in visits:
+            here = visit.trajectories - first
+            found.append(now[here])
+            now[here] *= self._stages[visit.node].discount
+        return found
 
     def _exists(self, name: str) -> bool:
         table, elements = self._elements[name]
         return table.exists(elements)
 
-    def _values(self, name: str, solved: SolvedStage) -> Values:
+    def _values(self, name: str, solved: SolvedStage, discount_factor: Floats) -> Values:
         if name == "costs":
-            return self._cost_values(solved)
+            return self._cost_values(solved, discount_factor)
         table, elements = self._elements[name]
         return table.rows(solved, elements)
 
-    def _cost_values(self, solved: SolvedStage) -> Values:
+    def _cost_values(self, solved: SolvedStage, discount_factor: Floats) -> Values:
         visit = solved.visit
         components = self._costs[visit.node].of(solved)
         beyond = components[
@@ -82,9 +101,10 @@ class SimulationTables:
             "total_cost": visit.objectives,
             "immediate_cost": visit.costs - beyond,
             "future_cost": visit.objectives - visit.costs + beyond,
+            "discount_factor": discount_factor,
         }
         shaped = {name: value[:, None, None] for name, value in values.items()}
-        return {**shaped, "block_id": None, "discount_factor": self._discounts[visit.node]}
+        return {**shaped, "block_id": None, POLICY_STAGE.name: self._stages[visit.node].id}
 
 
 def _rows(solved: SolvedStage, values: Values) -> Values:

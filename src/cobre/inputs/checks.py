@@ -28,7 +28,10 @@ def check_coverage(
         absent = wanted & np.array([(element, stage) not in pairs for stage in stages], dtype=bool)
         if absent.any():
             message = f"there is no row {files.timeline.names(absent)}"
-            report.error("dimension", file.name, message, entity=f"{noun} {element}", field="stage_id")
+            remedy = "add the missing rows"
+            report.error(
+                "dimension", file.name, message, remedy, entity=f"{noun} {element}", field="stage_id"
+            )
 
 
 def check_blocks(  # noqa: PLR0913, PLR0917 - where, and which blocks
@@ -39,4 +42,5 @@ def check_blocks(  # noqa: PLR0913, PLR0917 - where, and which blocks
     for block in blocks:
         if block != ABSENT and count is not None and block >= count:
             message = f"the stage has no block {block}"
-            report.error("dimension", file, message, entity=entity, field="block_id", value=block)
+            remedy = "use a block of that stage, or add the block to it"
+            report.error("dimension", file, message, remedy, entity=entity, field="block_id", value=block)

@@ -14,7 +14,11 @@ NoiseClass = Literal["inflow", "load", "ncs"]
 
 
 class InflowNonNegativity(Strict):
-    """Treatment of negative inflows."""
+    """Treatment of negative inflows.
+
+    `penalty` may lift one to 0 at a cost, `truncation` makes it 0, `truncation_with_penalty` too, at a cost.
+    The cost is per m³/s and hour; a plant's `inflow_nonnegativity_cost` counts before it.
+    """
 
     method: Literal["none", "penalty", "truncation", "truncation_with_penalty"] = "penalty"
     penalty_cost: NonNegative = 1000.0
@@ -133,6 +137,10 @@ class ScenarioSource(Strict):
 
     seed: int | None = None
     historical_years: list[int] | YearRange | None = None
+    selection_mode: Annotated[
+        Literal["random", "sequential"],
+        Field(description="External and historical: drawn with replacement, or one after the other"),
+    ] = "random"
     inflow: SchemeOf = SchemeOf(scheme="in_sample")
     load: SchemeOf = SchemeOf(scheme="in_sample")
     ncs: SchemeOf = SchemeOf(scheme="in_sample")

@@ -31,13 +31,13 @@ class CaseFiles:
     """The files of a case: documents and tables by name.
 
     A file that is not there is in neither; one that is wrong is None. Wrong entries of a document are left
-    out of it, and their ids kept.
+    out of it, and their ids kept, None for one that nobody can know.
     """
 
     kinds: Mapping[str, KindInputs]
     documents: dict[str, Document | None] = field(default_factory=dict)
     tables: dict[str, Table | None] = field(default_factory=dict)
-    left_out: dict[str, set[int]] = field(default_factory=dict)
+    left_out: dict[str, set[int | None]] = field(default_factory=dict)
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def document(self, file: str, model: type[AnyDocument]) -> AnyDocument | None:
@@ -82,6 +82,10 @@ class CaseFiles:
     def stages(self) -> Stages | None:
         """``stages.json``, if it is right."""
         return self.document("stages.json", Stages)
+
+    def is_complete(self, file: str) -> bool:
+        """Return whether a document is right in all its entries, so that missing ones can be reported."""
+        return self.documents.get(file) is not None and not self.left_out.get(file)
 
     @property
     def has_stages(self) -> bool:
@@ -146,15 +150,24 @@ class CaseFiles:
 
         None if nobody can know them, because a file is wrong or missing.
         """
+        file = self.file_of(kind)
         if kind == STAGE:
             known = {stage.id for stage in self.stages.stages} if self.stages else None
-            return None if known is None else known | self.left_out.get("stages.json", set())
+        elif self._is_unknown(kind):
+            known = None
+        else:
+            known = {element.id for element in self.elements(kind)}
+        left_out = self.left_out.get(file, set())
+        if known is None or None in left_out:
+            return None
+        return known | {one for one in left_out if one is not None}
+
+    def _is_unknown(self, kind: str) -> bool:
+        """True if the file of a kind is wrong, or missing where there must be one."""
         file = self.kinds[kind].files[0]
-        if self.documents.get(file.name, file) is None:
-            return None
-        if file.name not in self.documents and getattr(file, "required", False):
-            return None
-        return {element.id for element in self.elements(kind)} | self.left_out.get(file.name, set())
+        if file.name not in self.documents:
+            return bool(getattr(file, "required", False))
+        return self.documents[file.name] is None
 
     def file_of(self, kind: str) -> str:
         """Return the file that has the elements of a kind, or the stages."""

@@ -25,12 +25,11 @@ Value = str | float | bool | None
 
 
 class Place(TypedDict, total=False):
-    """Optional details of a finding: entity, field, value and suggested remedy."""
+    """Optional details of a finding: entity, field and value."""
 
     entity: str
     field: str
     value: Value
-    suggestion: str
 
 
 @dataclass
@@ -40,13 +39,13 @@ class Report:
     errors: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
 
-    def error(self, kind: Kind, file: str, message: str, **place: Unpack[Place]) -> None:
-        """Add an error: the case cannot be used."""
-        self.errors.append(_finding(kind, file, message, place))
+    def error(self, kind: Kind, file: str, message: str, suggestion: str, **place: Unpack[Place]) -> None:
+        """Add an error, with a remedy: the case cannot be used."""
+        self.errors.append(_finding(kind, file, message, suggestion, place))
 
-    def warn(self, kind: Kind, file: str, message: str, **place: Unpack[Place]) -> None:
-        """Add a warning: the case can still be used."""
-        self.warnings.append(_finding(kind, file, message, place))
+    def warn(self, kind: Kind, file: str, message: str, suggestion: str, **place: Unpack[Place]) -> None:
+        """Add a warning, with a remedy: the case can still be used."""
+        self.warnings.append(_finding(kind, file, message, suggestion, place))
 
     def unknown_name(  # noqa: PLR0913 - what, and where
         self, file: str, name: str, known: Collection[str], what: str, *, entity: str = "", field: str = ""
@@ -66,6 +65,6 @@ class Report:
         )
 
 
-def _finding(kind: Kind, file: str, message: str, place: Place) -> Finding:
+def _finding(kind: Kind, file: str, message: str, suggestion: str, place: Place) -> Finding:
     known: Place = {"entity": "", "field": "", "value": None, **place}
-    return Finding(kind, file, message=message, **known)
+    return Finding(kind, file, message=message, suggestion=suggestion, **known)

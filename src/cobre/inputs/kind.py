@@ -30,15 +30,6 @@ class JsonFile:
 
 
 @dataclass(frozen=True)
-class UnsupportedFile:
-    """A file of the format that cannot be used yet, and what it would bring."""
-
-    name: str
-    description: str
-    brings: str
-
-
-@dataclass(frozen=True)
 class FactorsFile:
     """The JSON file that has factors by stage and block: its list, and the field with the element's id.
 
@@ -113,7 +104,7 @@ class KindInputs:
     noun: str
     element: type[Named]
     entries: str
-    files: tuple[JsonFile | TableFile | UnsupportedFile, ...]
+    files: tuple[JsonFile | TableFile, ...]
     resolve: Callable[[CaseFiles, Any], Any]
     references: Mapping[str, str] = field(default_factory=dict)
     bounds: BoundsTable | None = None
@@ -128,7 +119,7 @@ class KindInputs:
         return self.files[0].name
 
     @property
-    def all_files(self) -> tuple[JsonFile | TableFile | UnsupportedFile, ...]:
+    def all_files(self) -> tuple[JsonFile | TableFile, ...]:
         """All files of the kind."""
         return (
             *self.files,

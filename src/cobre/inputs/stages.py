@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -21,20 +24,25 @@ class BlockInput(Strict, title="Block"):
 
 
 class CVaR(Strict):
-    """The share of the worst outcomes, and how much their mean weighs."""
+    """Conditional value at risk: the mean of the worst openings of the stage, and its weight."""
 
-    alpha: Annotated[float, Field(gt=0, le=1)]
-    weight: Annotated[float, Field(ge=0, le=1, alias="lambda")]
+    alpha: Annotated[
+        float, Field(gt=0, le=1, description="Tail fraction: 0.05 for the worst 5 %, 1 for the expectation")
+    ]
+    weight: Annotated[
+        float,
+        Field(ge=0, le=1, alias="lambda", description="Weight of the CVaR; the expectation has the rest"),
+    ]
 
 
 class RiskAverse(Strict):
-    """A mixture of the expectation and a conditional value at risk."""
+    """Risk measure of the stage's own openings: (1 - lambda) * expectation + lambda * CVaR."""
 
     cvar: CVaR
 
     def spec(self) -> dict[str, Any]:
         """Return the measure as `cobre.sddp.risk.from_spec` takes it."""
-        if self.cvar.weight == 0:
+        if self.cvar.weight == 0 or self.cvar.alpha == 1:
             return {"measure": "expectation"}
         return {"measure": "eavar", "weight": 1 - self.cvar.weight, "level": self.cvar.alpha}
 
@@ -59,6 +67,12 @@ class StageInput(Strict, title="Stage"):
     state_variables: StateVariables | None = None
     risk_measure: Literal["expectation"] | RiskAverse = "expectation"
     sampling_method: Method = "saa"
+
+    @property
+    def risk(self) -> dict[str, Any]:
+        """The risk measure, as `cobre.sddp.risk.from_spec` takes it."""
+        given = self.risk_measure
+        return {"measure": given} if isinstance(given, str) else given.spec()
 
 
 class PreStudyStage(Strict):
@@ -109,6 +123,15 @@ class SeasonDefinitions(Strict):
             return ()
         return tuple(season.id for season in ordered)
 
+    def contains(self, season_id: int, day: date) -> bool:
+        """True if a day is in a season, and perhaps in others, too."""
+        seasons = [season for season in self.seasons if season.id == season_id]
+        if self.cycle_type == "weekly":
+            return season_id == min(day.isocalendar().week, 52) - 1
+        if self.cycle_type == "monthly":
+            return any(season.month_start == day.month for season in seasons)
+        return any(season.has(day) for season in seasons)
+
     def season_of(self, day: date) -> tuple[int, int] | None:
         """The year and the season that a day belongs to, if there is one."""
         if self.cycle_type == "weekly":
@@ -142,11 +165,53 @@ class Transition(Strict):
 
 
 class PolicyGraph(Strict):
-    """Policy graph: horizon, transitions between stages, and discount rate."""
+    """Policy graph: horizon, transitions between stages, and discount rate.
+
+    Stages without transitions are followed by the next one, as long as all transitions given lead to the next
+    stage or back; else these are all there are.
+    """
 
     type: Literal["finite_horizon", "cyclic"]
     annual_discount_rate: NonNegative
     transitions: list[Transition] = Field(default_factory=list)
+    max_horizon_length: Annotated[
+        Count | None, Field(description="Cyclic: the most stages of a trajectory; 240 unless given")
+    ] = None
+    discount_threshold: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            lt=1,
+            description="Cyclic: trajectories end where the discount factor is smaller; 1e-6 unless given",
+        ),
+    ] = None
+
+    def following(self, ids: Sequence[int]) -> dict[int, dict[int, float]]:
+        """Return the stages that may follow each one with their probabilities, which sum to 1; all by id.
+
+        Args:
+            ids: of all stages, in their order. Transitions of others are left out.
+        """
+        given: dict[int, dict[int, float]] = {stage: {} for stage in ids}
+        for edge in self.transitions:
+            if edge.probability > 0 and edge.source_id in given and edge.target_id in given:
+                ways = given[edge.source_id]
+                ways[edge.target_id] = ways.get(edge.target_id, 0.0) + edge.probability
+        following = dict(pairwise(ids))
+        if all(target <= source or following[source] == target for source, target in edges(given)):
+            for source, target in following.items():
+                given[source] = given[source] or {target: 1.0}
+        return {source: _normalised(ways) for source, ways in given.items()}
+
+
+def edges(following: Mapping[int, Mapping[int, float]]) -> Iterator[tuple[int, int]]:
+    """Yield each source and target of `PolicyGraph.following`."""
+    return ((source, target) for source, ways in following.items() for target in ways)
+
+
+def _normalised(ways: Mapping[int, float]) -> dict[int, float]:
+    total = sum(ways.values())
+    return {target: ways[target] / total for target in sorted(ways)}
 
 
 class Stages(Document):
@@ -167,9 +232,25 @@ class Stages(Document):
         """The stages of the study, by id."""
         return sorted(self.stages, key=lambda stage: stage.id)
 
+    @property
+    def following(self) -> dict[int, dict[int, float]]:
+        """The stages that may follow each one, with their probabilities, by id."""
+        return self.policy_graph.following([stage.id for stage in self.ordered])
+
     def season(self, stage: StageInput | PreStudyStage) -> int:
         """The season of a stage; the calendar month, from 0, where the file gives none."""
         return stage.start_date.month - 1 if stage.season_id is None else stage.season_id
+
+    @cached_property
+    def noise_groups(self) -> dict[int, int]:
+        """By a stage's id, the place of the first stage of its season and year: they share what is drawn."""
+        first: dict[tuple[int, int], int] = {}
+        return {
+            stage.id: place
+            if stage.season_id is None
+            else first.setdefault((stage.season_id, stage.start_date.year), place)
+            for place, stage in enumerate(self.ordered)
+        }
 
     @property
     def cycle(self) -> tuple[int, ...]:

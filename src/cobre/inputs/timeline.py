@@ -27,12 +27,18 @@ class StageTimeline:
 
     stages: tuple[StageInput, ...]
     seasons: tuple[int, ...]
+    following: tuple[frozenset[int], ...]  # by place, those of the stages that may follow
 
     @staticmethod
     def of(file: Stages) -> StageTimeline:
         """The stages of a file."""
-        ordered = file.ordered
-        return StageTimeline(tuple(ordered), tuple(file.season(stage) for stage in ordered))
+        ordered, ways = file.ordered, file.following
+        places = {stage.id: place for place, stage in enumerate(ordered)}
+        return StageTimeline(
+            tuple(ordered),
+            tuple(file.season(stage) for stage in ordered),
+            tuple(frozenset(places[target] for target in ways[stage.id]) for stage in ordered),
+        )
 
     def __len__(self) -> int:
         return len(self.stages)
@@ -46,6 +52,13 @@ class StageTimeline:
     def places(self) -> dict[int, int]:
         """The place of each stage, by its id."""
         return {stage.id: place for place, stage in enumerate(self.stages)}
+
+    def ahead(self, place: int, steps: int) -> frozenset[int]:
+        """Return the places of the stages that may come so many steps after one; none beyond the end."""
+        found = frozenset({place})
+        for _ in range(steps):
+            found = frozenset(later for here in found for later in self.following[here])
+        return found
 
     @cached_property
     def block_counts(self) -> dict[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cobre.system import Series
+from cobre.system import PolicyGraph, Series
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,10 @@ class Battery:
     charge_cost_per_mwh: float
     discharge_cost_per_mwh: float
 
-    def capacity_drop(self, stage: int) -> float:
-        """Return by how much its capacity is less than in the stage before: energy that may no longer fit."""
-        before = self.capacity_mwh[stage - 1] if stage else self.initial_mwh
-        return max(float(before - self.capacity_mwh[stage]), 0.0)
+    def capacity_drop(self, stage: int, graph: PolicyGraph) -> float:
+        """Return by how much its capacity is less than before: energy that may no longer fit."""
+        preceding = graph.preceding[stage]
+        before = [float(self.capacity_mwh[one]) for one in preceding] + [self.initial_mwh] * (stage == 0)
+        if graph.horizon is not None and not all(self.in_service[one] for one in preceding):
+            before += [self.initial_mwh, float(self.capacity_mwh.max())]  # what it left with comes back
+        return max(max(before) - float(self.capacity_mwh[stage]), 0.0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cobre.elementary import power
 from cobre.elements.battery.data import Battery
 from cobre.elements.frame import BuildStep, StageFrame, Variable
 
@@ -44,11 +45,11 @@ def _add_balances(
     t, program, state = frame.number, frame.program, f"energy:{battery.id}"
     before = frame.incoming[state]
     # Without it, there was no solution where the capacity falls faster than the battery is discharged.
-    drop = battery.capacity_drop(t)
+    drop = battery.capacity_drop(t, frame.system.graph)
     lost = {program.add_column(f"energy_lost:{battery.id}", upper=drop): 1.0} if drop > 0 else {}
     for name, period in frame.periods(state):
         after = program.add_column(name, upper=battery.capacity_mwh[t])
-        kept = (1.0 - battery.self_discharge_per_hour) ** float(np.sum(frame.hours[period]))
+        kept = power(1.0 - battery.self_discharge_per_hour, float(np.sum(frame.hours[period])))
         row = program.add_equation(f"balance:{name}", {after: 1.0, before: -kept, **lost}, 0.0)
         for k in period:
             program.add_to_entry(row, charge[k], -battery.charge_efficiency * frame.hours[k])

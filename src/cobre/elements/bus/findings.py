@@ -16,9 +16,7 @@ from cobre.inputs.kind import KindFindings
 def check_loads(files: CaseFiles, report: Report) -> None:
     """Report buses without statistics of their load in some stage."""
     table = files.table(STATISTICS)
-    if not files.has(STATISTICS) or (table is not None and not table.rows):
-        report.warn("dimension", STATISTICS.name, "there are no loads: all are 0")
-    else:
+    if table is not None and table.rows:
         buses = {bus.id: files.timeline.always for bus in files.of(BusInput)}
         check_coverage(files, STATISTICS, "bus", buses, report)
 
@@ -32,7 +30,8 @@ def check_meaning(files: CaseFiles, report: Report) -> None:
         if bus.deficit_segments:
             _check_segments(bus.deficit_segments, labels.FILE, f"bus {bus.id}", "", report)
     if files.ids("bus") == set():
-        report.error("meaning", labels.FILE, "there are no buses", field="buses")
+        remedy = "add at least one"
+        report.error("meaning", labels.FILE, "there are no buses", remedy, field="buses")
 
 
 def _check_segments(
@@ -43,14 +42,19 @@ def _check_segments(
         if next_.cost <= one.cost:
             message = f"costs must increase, but {next_.cost:g} follows {one.cost:g}"
             where = f"{field}[{index + 1}].cost"
-            report.error("meaning", file, message, entity=entity, field=where, value=next_.cost)
+            remedy = "order the segments by cost"
+            report.error("meaning", file, message, remedy, entity=entity, field=where, value=next_.cost)
         if one.depth_mw is None:
             message = "only the last segment may be without a depth"
-            report.error("meaning", file, message, entity=entity, field=f"{field}[{index}].depth_mw")
+            remedy = "give it a depth, or remove the segments after it"
+            report.error("meaning", file, message, remedy, entity=entity, field=f"{field}[{index}].depth_mw")
     if segments[-1].depth_mw is not None:
         message = "the last segment must be without a depth (null), so that any load can go unserved"
         where = f"{field}[{len(segments) - 1}].depth_mw"
-        report.error("meaning", file, message, entity=entity, field=where, value=segments[-1].depth_mw)
+        remedy = "set its depth to null, or add a segment without a depth"
+        report.error(
+            "meaning", file, message, remedy, entity=entity, field=where, value=segments[-1].depth_mw
+        )
 
 
 FINDINGS = KindFindings(amounts=check_loads, meaning=check_meaning)

@@ -46,14 +46,18 @@ def check_stage_blocks(files: CaseFiles, report: Report) -> None:
             check_blocks(files, RIGHT_HAND_SIDES.name, where, stage, found, report)
             if ABSENT in found and len(found) > 1:
                 message = "there is a row for all blocks and another for one of them"
-                report.error("duplicate", RIGHT_HAND_SIDES.name, message, entity=where, field="block_id")
+                remedy = "keep either the row for all blocks or those for single ones"
+                report.error(
+                    "duplicate", RIGHT_HAND_SIDES.name, message, remedy, entity=where, field="block_id"
+                )
     for entry in files.of(GenericConstraintInput):
         fewest = min((blocks[stage] for stage in bounded.get(entry.id, {}) if stage in blocks), default=None)
         for term in _terms(entry):
             if term.block is not None and fewest is not None and term.block >= fewest:
                 message = f"not all stages with a bound have a block {term.block}"
                 where = f"constraint {entry.id}"
-                report.error("dimension", labels.FILE, message, entity=where, field="expression")
+                remedy = "give bounds only in stages that have the block"
+                report.error("dimension", labels.FILE, message, remedy, entity=where, field="expression")
 
 
 def check_expressions(files: CaseFiles, report: Report) -> None:
@@ -64,13 +68,15 @@ def check_expressions(files: CaseFiles, report: Report) -> None:
         try:
             terms = parse(constraint.expression)
         except ValueError as error:
-            report.error("meaning", labels.FILE, str(error), value=constraint.expression, **where)
+            remedy = "write it as in: 2.5 * thermal_generation(0) - hydro_outflow(3)"
+            report.error("meaning", labels.FILE, str(error), remedy, value=constraint.expression, **where)
             continue
         for term in terms:
             kind = term.variable.removeprefix("contract_")
             if kind in ("import", "export") and types.get(term.entity, kind) != kind:
                 message = f"contract {term.entity} is one of {types[term.entity]}"
-                report.error("meaning", labels.FILE, message, value=term.variable, **where)
+                remedy = f"write contract_{types[term.entity]}({term.entity})"
+                report.error("meaning", labels.FILE, message, remedy, value=term.variable, **where)
 
 
 FINDINGS = KindFindings(references=references, amounts=check_stage_blocks, meaning=check_expressions)

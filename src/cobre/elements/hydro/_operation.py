@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cobre.elements.hydro.data import Hydro
 from cobre.elements.hydro.network import WaterNetwork
+from cobre.elements.hydro.noise import TRUNCATING
 from cobre.elements.pumping_station.data import PumpingStation
 from cobre.elements.solved import AT_LIMIT, Cube, Floats, SolvedStage, ids_of, operative_state, series
 from cobre.elements.tables import Values
@@ -51,14 +52,14 @@ def rows(solved: SolvedStage, plants: Sequence[Hydro]) -> Values:
         + solved.values("filling_below", ids, "stage"),
         "evaporation_violation_pos_m3s": solved.values("evaporation_above", ids, "stage"),
         "evaporation_violation_neg_m3s": solved.values("evaporation_below", ids, "stage"),
-        "inflow_nonnegativity_slack_m3s": solved.values("inflow_slack", ids, "stage"),
+        "inflow_nonnegativity_slack_m3s": _added_to_inflows(solved, network, plants),
         "water_withdrawal_violation_pos_m3s": solved.values("withdrawal_above", ids, "stage"),
         "water_withdrawal_violation_neg_m3s": solved.values("withdrawal_below", ids, "stage"),
     }
 
 
 def _natural_inflow(solved: SolvedStage, network: WaterNetwork, plants: Sequence[Hydro]) -> Cube:
-    """The inflow of each plant and of absent ones above it, from right-hand sides and columns."""
+    """The inflow of each plant and of absent ones above it, before it is lifted to 0 by a slack."""
     ids, hm3 = ids_of(plants), solved.stage.hm3_per_m3s
     volume = hm3[0] if solved.stage.chronological else float(np.sum(hm3))
     balance = solved.rhs("balance:storage", ids, "period")[:, :, :1]
@@ -69,7 +70,20 @@ def _natural_inflow(solved: SolvedStage, network: WaterNetwork, plants: Sequence
             inflow[:, i] = 0.0
         for other in network.tributaries[plant.id]:
             inflow[:, i] += columns[:, ids.index(other.id)]
+    if solved.system.negative_inflows in TRUNCATING:  # then the column is the lifted inflow
+        inflow -= _added_to_inflows(solved, network, plants)
     return inflow
+
+
+def _added_to_inflows(solved: SolvedStage, network: WaterNetwork, plants: Sequence[Hydro]) -> Cube:
+    """What slacks add to the inflow of each plant and of absent ones above it."""
+    ids = ids_of(plants)
+    slacks = solved.values("inflow_slack", ids, "stage")
+    added = np.zeros_like(slacks)
+    for i, plant in enumerate(plants):
+        for other in network.tributaries[plant.id]:
+            added[:, i] += slacks[:, ids.index(other.id)]
+    return added
 
 
 def _arriving(solved: SolvedStage, network: WaterNetwork, plants: Sequence[Hydro], outflow: Cube) -> Cube:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -17,25 +17,93 @@ Phase = Literal["absent", "filling", "operating"]
 
 
 @dataclass(frozen=True, eq=False)
+class LagBounds:
+    """Bounds of what lags add to an inflow, by stage, for everything that may have happened before.
+
+    Attributes:
+        low_m3s: the least.
+        high_m3s: the most; equal to the least where the lags are certain, as in the first stage.
+        shortfall_m3s: how far below 0 an opening can take the inflow; 0 if none ever does.
+    """
+
+    low_m3s: Series
+    high_m3s: Series
+    shortfall_m3s: Series
+
+
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """What is known of past inflows, from a stage to the next: ``x' = carried · x + share · a``.
+
+    Attributes:
+        carried: of what was known before, new by old.
+        share: of the stage's own inflow a.
+    """
+
+    carried: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
 class Inflow:
-    """A periodic autoregressive model: ``a = base + Σ coefficients[k] · a of k stages ago + scale · η``.
+    """A periodic autoregressive model: ``a = base + Σ coefficients[k] · lag k + scale · η``.
+
+    What is known of past inflows are its states: lags, then the means so far of seasons that are not over.
 
     Attributes:
         base_m3s: the deterministic part.
         coefficients: per stage, one for each lag from 1 on; may be empty.
         scale_m3s: the standard deviation of the noise.
-        past_m3s: inflows before the study, the latest first.
+        past_m3s: the states before the study: lags, the latest first, then means; 0 where it ends early.
+        bounds: of what lags add, by ``cobre.elements.hydro.inflow_bounds``; None if they are not known.
+        given_transitions: of the states, per stage; if there are none, lag k is the inflow k stages ago.
     """
 
     base_m3s: Series
     coefficients: tuple[NDArray[np.float64], ...]
     scale_m3s: Series
     past_m3s: tuple[float, ...]
+    bounds: LagBounds | None = None
+    given_transitions: tuple[Transition, ...] = ()
 
     @cached_property
     def order(self) -> int:
-        """The number of past inflows that are states: the most lags that a stage has."""
+        """The number of lags: the most that a stage has."""
         return max((len(lags) for lags in self.coefficients), default=0)
+
+    @cached_property
+    def transitions(self) -> tuple[Transition, ...]:
+        """Per stage, of the states."""
+        shift = Transition(np.eye(self.order, k=-1), np.eye(self.order, 1)[:, 0])
+        return self.given_transitions or (shift,) * len(self.coefficients)
+
+    @cached_property
+    def state_count(self) -> int:
+        """The number of states: lags and means."""
+        return len(self.transitions[0].share) if self.transitions else self.order
+
+    @cached_property
+    def initial_m3s(self) -> Series:
+        """The states before the first stage."""
+        return _padded(self.past_m3s[: self.state_count], self.state_count)
+
+    @cached_property
+    def psi(self) -> tuple[Series, ...]:
+        """Per stage, the coefficient of each state: 0 for those that the stage does not use."""
+        return tuple(_padded(lags, self.state_count) for lags in self.coefficients)
+
+    def lag_range(self, stage: int) -> tuple[float, float]:
+        """Return the least and the most that lags add in a stage; infinite if nothing is known of them."""
+        if not np.any(self.coefficients[stage]):
+            return 0.0, 0.0
+        if self.bounds is None:
+            return -np.inf, np.inf
+        return float(self.bounds.low_m3s[stage]), float(self.bounds.high_m3s[stage])
+
+    def is_negative_by_state(self, stage: int) -> bool:
+        """True if it depends on the state whether, or how far, an opening takes the inflow below 0."""
+        low, high = self.lag_range(stage)
+        return low < high and (self.bounds is None or bool(self.bounds.shortfall_m3s[stage] > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +192,17 @@ class Hydro:
     penalties: HydroPenalties
     phases: tuple[Phase, ...]
     filling: Filling | None
+
+    @cached_property
+    def inflow_states(self) -> tuple[str, ...]:
+        """The names of the states of its inflow, in their order."""
+        lags = [f"inflow:{self.id}:{lag}" for lag in range(1, self.inflow.order + 1)]
+        means = range(1, self.inflow.state_count - self.inflow.order + 1)
+        return (*lags, *(f"inflow_mean:{self.id}:{i}" for i in means))
+
+
+def _padded(numbers: Sequence[float] | Series, count: int) -> Series:
+    return np.array([*numbers, *[0.0] * (count - len(numbers))], dtype=np.float64)
 
 
 def arrival(hydros: Mapping[int, Hydro], hydro: int | None, stage: int) -> int | None:

@@ -33,10 +33,12 @@ def _check_time(hydro: HydroInput, report: Report) -> None:
     where = {"entity": f"hydro {hydro.id}", "field": "filling.start_stage_id"}
     if entry is None:
         message = "a reservoir is filled before its plant enters: entry_stage_id is missing"
-        report.error("meaning", labels.FILE, message, value=start, **where)
+        remedy = "add entry_stage_id, or remove filling"
+        report.error("meaning", labels.FILE, message, remedy, value=start, **where)
     elif start >= entry:
         message = f"filling begins in stage {start}, but must end when the plant enters in stage {entry}"
-        report.error("meaning", labels.FILE, message, value=start, **where)
+        remedy = "let it begin in an earlier stage"
+        report.error("meaning", labels.FILE, message, remedy, value=start, **where)
 
 
 def _check_volume(hydro: HydroInput, volume: float, report: Report) -> None:
@@ -44,10 +46,12 @@ def _check_volume(hydro: HydroInput, volume: float, report: Report) -> None:
     least = hydro.reservoir.min_storage_hm3
     if hydro.filling is None:
         message = f"its reservoir is not filled for the first time: {labels.FILE} has no filling of it"
-        report.error("meaning", INITIAL, message, value=volume, **where)
+        remedy = "give its volume in storage, or add filling to the plant"
+        report.error("meaning", INITIAL, message, remedy, value=volume, **where)
     elif volume > least:
         message = f"the initial volume is above {least:g}, to which the reservoir is to be filled"
-        report.warn("meaning", INITIAL, message, value=volume, **where)
+        remedy = "lower the volume, or remove filling: the reservoir is full enough"
+        report.warn("meaning", INITIAL, message, remedy, value=volume, **where)
 
 
 def _check_inflow(hydro: HydroInput, files: CaseFiles, report: Report) -> None:
@@ -58,7 +62,8 @@ def _check_inflow(hydro: HydroInput, files: CaseFiles, report: Report) -> None:
     useless = ~here & (given > 0)
     if useless.any():
         message = f"has no effect {timeline.names(useless)}, when the reservoir is not filled"
-        report.warn("meaning", BOUNDS.table.name, message, field="filling_inflow_m3s", **where)
+        remedy = "remove these values"
+        report.warn("meaning", BOUNDS.table.name, message, remedy, field="filling_inflow_m3s", **where)
     if hydro.filling is None or not here.any():
         return
     kept = np.where(np.isnan(given), hydro.filling.filling_inflow_m3s, given) * here
@@ -69,4 +74,5 @@ def _check_inflow(hydro: HydroInput, files: CaseFiles, report: Report) -> None:
     missing = hydro.reservoir.min_storage_hm3 - sum(there)
     if 0 < volume < missing:
         message = f"what is kept makes {volume:.6g} hm³, and {missing:.6g} are missing to the least volume"
-        report.warn("meaning", labels.FILE, message, field="filling.filling_inflow_m3s", **where)
+        remedy = "keep more inflow, begin earlier, or expect to pay for the missing volume"
+        report.warn("meaning", labels.FILE, message, remedy, field="filling.filling_inflow_m3s", **where)

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cobre.elements.hydro import filling_findings, labels
+from cobre.elements.hydro import filling_findings, idle_findings, inflow_findings, labels
 from cobre.elements.hydro.inputs.files import COEFFICIENTS, GEOMETRY, HISTORY, INITIAL, PRODUCTION, STATISTICS
 from cobre.elements.hydro.inputs.filling import exists
-from cobre.elements.hydro.inputs.inflow import Inflows
 from cobre.elements.hydro.inputs.models import BySeason, HydroInitialConditions, HydroInput
 from cobre.elements.hydro.inputs.production import ProductionChoices, choices, production_models
 from cobre.inputs.checks import check_coverage
@@ -48,12 +47,12 @@ def check_amounts(files: CaseFiles, report: Report) -> None:
     hydros = files.of(HydroInput)
     if hydros and not files.has(STATISTICS) and not files.has(HISTORY):
         message = f"hydro plants need the statistics of their inflows, or {HISTORY.name}"
-        report.error("missing_file", STATISTICS.name, message)
+        report.error("missing_file", STATISTICS.name, message, "add one of the two files")
     needed = {hydro.id: exists(hydro, files.timeline) for hydro in hydros}
     check_coverage(files, STATISTICS, "hydro", needed, report)
     _check_coefficients(files, report)
     _check_past_inflows(files, report)
-    files.derived(Inflows).check(report)
+    inflow_findings.check(files, report)
     files.derived(ProductionChoices).check(report)
 
 
@@ -72,13 +71,18 @@ def _check_coefficients(files: CaseFiles, report: Report) -> None:
     for (hydro, stage), (lags, ratios) in sorted(models.items()):
         where = {"entity": f"hydro {hydro}, stage {stage}"}
         if known is not None and (hydro, stage) not in known:
-            report.error("dimension", file, f"there is no such row in {STATISTICS.name}", **where)
+            message, remedy = (
+                f"there is no such row in {STATISTICS.name}",
+                "add it, or remove the coefficients",
+            )
+            report.error("dimension", file, message, remedy, **where)
         if len(set(lags)) != max(lags):  # none is below 1
             message = f"lags must be 1 to {max(lags)} without a gap, not {sorted(lags)}"
-            report.error("dimension", file, message, field="lag", **where)
+            report.error("dimension", file, message, "number the lags from 1 on", field="lag", **where)
         if len(ratios) > 1:
             message = "all lags must have the same residual_std_ratio"
-            report.error("meaning", file, message, field="residual_std_ratio", **where)
+            remedy = "give every row of the plant and stage the same"
+            report.error("meaning", file, message, remedy, field="residual_std_ratio", **where)
 
 
 def _check_past_inflows(files: CaseFiles, report: Report) -> None:
@@ -88,12 +92,14 @@ def _check_past_inflows(files: CaseFiles, report: Report) -> None:
         where = {"entity": f"hydro {entry.hydro_id}", "field": "season_ids"}
         if entry.season_ids is not None and len(entry.season_ids) != len(entry.values_m3s):
             message = f"there are {len(entry.season_ids)} season_ids for {len(entry.values_m3s)} values"
-            report.error("dimension", INITIAL, message, **where)
+            report.error("dimension", INITIAL, message, "give one season for each value", **where)
         given = set(entry.season_ids or ())
         known = {season.id for season in definitions.seasons} if definitions else given
         for season in sorted(given - known):
             message = f"season_definitions has no season {season}"
-            report.error("reference", INITIAL, message, value=season, **where)
+            report.error(
+                "reference", INITIAL, message, "name a season that is defined", value=season, **where
+            )
 
 
 def check_meaning(files: CaseFiles, report: Report) -> None:
@@ -120,7 +126,8 @@ def _check_cascade(files: CaseFiles, report: Report) -> None:
     for hydro in hydros:
         if hydro.diversion and hydro.diversion.downstream_id == hydro.id:
             where = {"entity": f"hydro {hydro.id}", "field": "diversion.downstream_id"}
-            report.error("meaning", labels.FILE, "the plant diverts to itself", **where)
+            remedy = "name another plant, or remove the diversion"
+            report.error("meaning", labels.FILE, "the plant diverts to itself", remedy, **where)
 
 
 def _cycles(below: dict[int, int | None]) -> Iterator[list[int]]:
@@ -148,7 +155,8 @@ def _check_geometry(files: CaseFiles, report: Report) -> None:
         for column in ("height_m", "area_km2"):
             if np.any(np.diff(table[column][rows]) < 0):
                 message = "must not decrease as the volume grows"
-                report.error("meaning", GEOMETRY.name, message, entity=f"hydro {hydro}", field=column)
+                remedy, where = "correct the points of the reservoir", f"hydro {hydro}"
+                report.error("meaning", GEOMETRY.name, message, remedy, entity=where, field=column)
 
 
 def _check_evaporation(files: CaseFiles, report: Report) -> None:
@@ -162,15 +170,18 @@ def _check_evaporation(files: CaseFiles, report: Report) -> None:
             if not low <= volume <= high:
                 field = f"evaporation.reference_volumes_hm3[{month}]"
                 message = f"must lie between {low:g} and {high:g}, the bounds of the reservoir"
-                report.error("meaning", labels.FILE, message, field=field, value=volume, **where)
+                remedy = "correct the volume, or leave reference_volumes_hm3 out"
+                report.error("meaning", labels.FILE, message, remedy, field=field, value=volume, **where)
         reported = files.has(GEOMETRY) and table is None
         areas = np.array([0.0]) if table is None else table["area_km2"][table["hydro_id"] == hydro.id]
         if not reported and not np.any(areas > 0):
             message = f"evaporation needs the plant's areas in {GEOMETRY.name}"
-            report.error("dimension", labels.FILE, message, field="evaporation", **where)
+            remedy = "add them, or remove evaporation"
+            report.error("dimension", labels.FILE, message, remedy, field="evaporation", **where)
         if files.has_stages and any(season >= 12 for season in files.timeline.seasons):
             message = "evaporation is by month, so all seasons must be 0 to 11"
-            report.error("meaning", labels.FILE, message, field="evaporation", **where)
+            remedy = "number the seasons by calendar months from 0 on, or remove evaporation"
+            report.error("meaning", labels.FILE, message, remedy, field="evaporation", **where)
 
 
 def _check_storage(files: CaseFiles, report: Report) -> None:
@@ -184,41 +195,26 @@ def _check_storage(files: CaseFiles, report: Report) -> None:
         where = {"entity": f"hydro {hydro.id}", "field": "storage"}
         volume = given.get(hydro.id)
         if volume is None:
-            if high > 0 and hydro.id not in being_filled:
+            if high > 0 and hydro.id not in being_filled and files.is_complete(INITIAL):
                 message = "no initial volume is given: it is taken to be 0"
-                report.warn("dimension", INITIAL, message, **where)
-        elif not low <= volume <= high:
-            message = f"the initial volume is not between {low:g} and {high:g}, the bounds of the reservoir"
-            report.warn("meaning", INITIAL, message, value=volume, **where)
+                report.warn("dimension", INITIAL, message, "add the plant to storage", **where)
+        elif volume < low:  # one above the capacity is an error, with all bounds by stage known
+            message = f"the initial volume is below {low:g}, the least of the reservoir"
+            remedy = "correct the volume, or the bound"
+            report.warn("meaning", INITIAL, message, remedy, value=volume, **where)
 
 
 def check_unsupported(files: CaseFiles, report: Report) -> None:
-    """Report heads, which are not modelled, and observations of a season that has begun."""
-    fitted = _fitted(files)
+    """Report what has no effect, and heads, which are not modelled."""
+    idle_findings.check(files, report)
     for hydro in files.of(HydroInput):
         owner = f"hydro {hydro.id}"
         if hydro.generation.model == "linearized_head":
             message = "the head is not modelled: the productivity is used in all stages"
             where = {"entity": owner, "field": "generation.model"}
-            report.warn("unsupported", labels.FILE, message, value="linearized_head", **where)
-        for field in ("tailrace", "hydraulic_losses", "efficiency"):
-            if getattr(hydro, field) is not None and hydro.id not in fitted:
-                message = "has no effect, because the productivity is given, or planes are"
-                report.warn("unsupported", labels.FILE, message, entity=owner, field=field)
+            remedy = "use constant_productivity, which says so, or fpha, which models the head"
+            report.warn("unsupported", labels.FILE, message, remedy, value="linearized_head", **where)
     _check_linearized_heads(files, report)
-    initial = files.initial(HydroInitialConditions)
-    if initial and initial.recent_observations:
-        message = "a study that begins within a season cannot be modelled yet"
-        report.error("unsupported", INITIAL, message, field="recent_observations")
-
-
-def _fitted(files: CaseFiles) -> set[int]:
-    """The plants for which planes are fitted, or may be."""
-    own = {hydro.id for hydro in files.of(HydroInput) if hydro.generation.model == "fpha"}
-    for model in production_models(files):
-        sources = {entry.fpha_config.source for entry in choices(model) if entry.fpha_config}
-        own = own | {model.hydro_id} if "computed" in sources else own - {model.hydro_id}
-    return own
 
 
 def _check_linearized_heads(files: CaseFiles, report: Report) -> None:
@@ -228,7 +224,8 @@ def _check_linearized_heads(files: CaseFiles, report: Report) -> None:
         if "linearized_head" in names:
             message = "the head is not modelled: the productivity is used"
             where = {"entity": f"hydro {model.hydro_id}", "field": "model"}
-            report.warn("unsupported", PRODUCTION.name, message, value="linearized_head", **where)
+            remedy = "use constant_productivity, which says so, or fpha, which models the head"
+            report.warn("unsupported", PRODUCTION.name, message, remedy, value="linearized_head", **where)
 
 
 FINDINGS = KindFindings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 import numpy as np
@@ -86,32 +86,55 @@ COLUMNS = (
 _LAG_COLUMNS = (
     STAGE,
     Column("hydro_id", "int32", "id", "id of the plant"),
-    Column("lag_index", "int32", "id", "lag in stages, from 1"),
-    *given("m³/s", ("inflow_m3s", "inflow of that stage")),
+    Column("lag_index", "int32", "id", "lag in stages, or in seasons if those are defined, from 1"),
+    *given("m³/s", ("inflow_m3s", "inflow of that stage or season")),
+)
+_MEAN_COLUMNS = (
+    STAGE,
+    Column("hydro_id", "int32", "id", "id of the plant"),
+    Column("mean_index", "int32", "id", "which of the seasons that have begun, from 1"),
+    *given("m³/s", ("inflow_m3s", "part of the mean inflow of the season that is known")),
 )
 
 
-def lag_rows(solved: SolvedStage, plants: Sequence[Hydro]) -> Values:
-    """Return the values of the table ``inflow_lags``: the past inflows that are states."""
-    cubes = [np.empty((solved.count, 0, 1))]
-    ids: list[int] = []
-    lags: list[int] = []
-    for plant in plants:
-        numbers = tuple(range(1, plant.inflow.order + 1))
-        cubes.append(solved.values(f"past_inflow:{plant.id}", numbers, "stage"))
-        ids += [plant.id] * plant.inflow.order
-        lags += numbers
-    return {
-        "hydro_id": np.array(ids, np.int32)[:, None],
-        "lag_index": np.array(lags, np.int32)[:, None],
-        "inflow_m3s": np.concatenate(cubes, axis=1),
-    }
+def _lags(plant: Hydro) -> int:
+    return plant.inflow.order
+
+
+def _means(plant: Hydro) -> int:
+    return plant.inflow.state_count - plant.inflow.order
+
+
+def _states(
+    name: str, index: str, count: Callable[[Hydro], int]
+) -> Callable[[SolvedStage, Sequence[Hydro]], Values]:
+    """Return what makes the rows of a table of past inflows that are states."""
+
+    def rows(solved: SolvedStage, plants: Sequence[Hydro]) -> Values:
+        cubes = [np.empty((solved.count, 0, 1))]
+        ids: list[int] = []
+        places: list[int] = []
+        for plant in plants:
+            numbers = tuple(range(1, count(plant) + 1))
+            cubes.append(solved.values(f"past_{name}:{plant.id}", numbers, "stage"))
+            ids += [plant.id] * len(numbers)
+            places += numbers
+        return {
+            "hydro_id": np.array(ids, np.int32)[:, None],
+            index: np.array(places, np.int32)[:, None],
+            "inflow_m3s": np.concatenate(cubes, axis=1),
+        }
+
+    return rows
 
 
 TABLES = {
     "hydros": OutputTable(COLUMNS, rows),
     "inflow_lags": OutputTable(
-        _LAG_COLUMNS, lag_rows, lambda plants: any(plant.inflow.order for plant in plants)
+        _LAG_COLUMNS, _states("inflow", "lag_index", _lags), lambda plants: any(map(_lags, plants))
+    ),
+    "inflow_means": OutputTable(
+        _MEAN_COLUMNS, _states("inflow_mean", "mean_index", _means), lambda plants: any(map(_means, plants))
     ),
 }
 
@@ -190,6 +213,7 @@ BOUNDS = tuple(
 STATES = {
     "storage": StateGroup("storage_states", ("hydro_id",), "hm3", always=True, column="storage_final_hm3"),
     "inflow": StateGroup("inflow_lag_states", ("hydro_id", "lag_index"), "m3s", always=True),
+    "inflow_mean": StateGroup("inflow_mean_states", ("hydro_id", "mean_index"), "m3s"),
 }
 
 CODES = {

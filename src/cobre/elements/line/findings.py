@@ -14,7 +14,10 @@ def check_ends(files: CaseFiles, report: Report) -> None:
     for line in files.of(LineInput):
         if line.source_bus_id == line.target_bus_id:
             message = "it joins a bus to itself"
-            report.error("meaning", labels.FILE, message, entity=f"line {line.id}", field="target_bus_id")
+            remedy = "name two buses"
+            report.error(
+                "meaning", labels.FILE, message, remedy, entity=f"line {line.id}", field="target_bus_id"
+            )
 
 
 FINDINGS = KindFindings(meaning=check_ends)

@@ -15,7 +15,8 @@ def check_reservoirs(files: CaseFiles, report: Report) -> None:
         if station.source_hydro_id == station.destination_hydro_id:
             message = "it pumps from a reservoir into the same"
             owner = f"pumping station {station.id}"
-            report.error("meaning", labels.FILE, message, entity=owner, field="destination_hydro_id")
+            remedy = "name two reservoirs"
+            report.error("meaning", labels.FILE, message, remedy, entity=owner, field="destination_hydro_id")
 
 
 FINDINGS = KindFindings(meaning=check_reservoirs)

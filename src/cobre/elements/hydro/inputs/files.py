@@ -6,7 +6,7 @@ import numpy as np
 
 from cobre.elements.hydro.inputs.models import HydroInput, HydroOverrides, ProductionModels
 from cobre.inputs.bounds import BoundsTable
-from cobre.inputs.kind import JsonFile, UnsupportedFile
+from cobre.inputs.kind import JsonFile
 from cobre.inputs.tables import (
     ANY_STAGE,
     SCENARIO,
@@ -61,19 +61,29 @@ STATISTICS = TableFile(
     (_HYDRO, ids("stage_id", ANY_STAGE), ColumnSpec("mean_m3s"), ColumnSpec("std_m3s", low=0)),
     ("hydro_id", "stage_id"),
 )
-COEFFICIENTS = by_stage(
+COEFFICIENTS = TableFile(
     "scenarios/inflow_ar_coefficients.parquet",
     "how inflows depend on those before",
-    _HYDRO,
-    ColumnSpec("lag", "id", low=1),
-    ColumnSpec("coefficient"),
-    ColumnSpec("residual_std_ratio", above=0, high=1),
-    key="lag",
+    (
+        _HYDRO,
+        ids("stage_id", ANY_STAGE),
+        ColumnSpec("lag", "id", low=1),
+        ColumnSpec("coefficient"),
+        ColumnSpec("residual_std_ratio", above=0, high=1),
+    ),
+    ("hydro_id", "stage_id", "lag"),
 )
-ANNUAL = UnsupportedFile(
+ANNUAL = TableFile(
     "scenarios/inflow_annual_component.parquet",
-    "how inflows depend on the year before",
-    "inflow models with an annual component (PAR-A)",
+    "how inflows depend on the mean of the past year",
+    (
+        _HYDRO,
+        ids("stage_id", ANY_STAGE),
+        ColumnSpec("annual_coefficient"),
+        ColumnSpec("annual_mean_m3s"),
+        ColumnSpec("annual_std_m3s", above=0),
+    ),
+    ("hydro_id", "stage_id"),
 )
 SCENARIOS = by_stage(
     "scenarios/external_inflow_scenarios.parquet",

@@ -7,6 +7,7 @@ least; the constants of the others are multiplied by the least ratio of the func
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,6 +94,7 @@ def fit(hydro: HydroInput, volumes: Floats, heights: Floats, config: FphaConfig 
     Raises:
         ValueError: there are none that make sense; the message says why.
     """
+    _check_tailrace(hydro.tailrace)
     power_of = ProductionFunction.of(hydro, volumes, heights)
     points = _grid(hydro, volumes, config)
     power, planes = power_of.tangents(points)
@@ -110,6 +112,19 @@ def fit(hydro: HydroInput, volumes: Floats, heights: Floats, config: FphaConfig 
     if np.any(planes[:, 1] < -1e-10) or np.any(planes[:, 2] < -1e-10) or np.any(planes[:, 3] > 1e-10):
         raise ValueError("power would fall with the volume or the flow, or rise with what is spilled")
     return Planes(planes[:, 0] * share, planes[:, 1], planes[:, 2], planes[:, 3])
+
+
+def _check_tailrace(given: PolynomialTailrace | PiecewiseTailrace | None) -> None:
+    """Raise ValueError for a tailrace that gives no level, or two at one outflow."""
+    if isinstance(given, PolynomialTailrace) and not given.coefficients:
+        raise ValueError("the tailrace has no coefficients")
+    if isinstance(given, PiecewiseTailrace):
+        flows = sorted(point.outflow_m3s for point in given.points)
+        if not flows:
+            raise ValueError("the tailrace has no points")
+        for one, following in itertools.pairwise(flows):
+            if one == following:
+                raise ValueError(f"the tailrace has two points at {one:g} m³/s")
 
 
 def _grid(hydro: HydroInput, volumes: Floats, config: FphaConfig | None) -> Floats:

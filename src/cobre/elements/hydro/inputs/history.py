@@ -122,4 +122,5 @@ def check_days(history: SeasonalHistory, report: Report) -> None:
         )
     if history.shared:
         message = f"{history.shared} observations share a season of a year with others: their mean is used"
-        report.warn("meaning", HISTORY.name, message, field="date")
+        remedy = "give one observation for each season of a year, if their mean is not meant"
+        report.warn("meaning", HISTORY.name, message, remedy, field="date")

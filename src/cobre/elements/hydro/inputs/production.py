@@ -143,31 +143,40 @@ class ProductionChoices:
         for hydro in self.files.of(HydroInput):
             phase = phases(hydro, self.timeline)
             for place, chosen in self._stages(hydro):
-                problem = self._problem(hydro, place, chosen) if phase[place] == "operating" else ""
-                if problem:
+                if phase[place] != "operating":
+                    continue
+                if problem := self._problem(hydro, place, chosen):
+                    message, remedy = problem
                     where = f"hydro {hydro.id}, stage {self.timeline.ids[place]}"
                     file = PRODUCTION.name if hydro.id in self._choices else labels.FILE
-                    report.error("dimension", file, problem, entity=where, field="model", value=chosen.model)
+                    report.error(
+                        "dimension", file, message, remedy, entity=where, field="model", value=chosen.model
+                    )
                     break  # one stage tells it for all
 
-    def _problem(self, hydro: HydroInput, place: int, chosen: ModelChoice) -> str:
+    def _problem(self, hydro: HydroInput, place: int, chosen: ModelChoice) -> tuple[str, str] | None:
+        """What a model lacks, and the remedy."""
         if chosen.model != "fpha":
             lacks = isinstance(hydro.generation, Fpha) and chosen.productivity_override is None
-            return "there is no productivity: productivity_override is missing" if lacks else ""
+            return ("there is no productivity", "add productivity_override") if lacks else None
         if chosen.productivity_override is not None:
-            return "a productivity has no meaning where there are planes: remove productivity_override"
+            return "a productivity has no meaning where there are planes", "remove productivity_override"
         if self._given(hydro, place, chosen):
-            return "" if len(self._rows(hydro.id, place)) else f"there are no planes in {PLANES.name}"
-        needed = ("tailrace", "hydraulic_losses", "efficiency")
-        missing = [name for name in needed if getattr(hydro, name) is None]
-        return f"planes cannot be fitted without {missing[0]}" if missing else self._misfit(hydro, chosen)
+            missing = not len(self._rows(hydro.id, place))
+            return (f"there are no planes in {PLANES.name}", "add them") if missing else None
+        for name in ("tailrace", "hydraulic_losses", "efficiency"):
+            if getattr(hydro, name) is None:
+                return f"planes cannot be fitted without {name}", f"add {name} to the plant, or give planes"
+        return self._misfit(hydro, chosen)
 
-    def _misfit(self, hydro: HydroInput, chosen: ModelChoice) -> str:
+    def _misfit(self, hydro: HydroInput, chosen: ModelChoice) -> tuple[str, str] | None:
         volumes, heights = self._geometry(hydro.id)
         if len(volumes) < 2:
-            return f"planes can only be fitted to two points or more in {GEOMETRY.name}"
+            message = f"planes can only be fitted to two points or more in {GEOMETRY.name}"
+            return message, "add the points of the plant's reservoir, or give planes"
         try:
             fit(hydro, volumes, heights, chosen.fpha_config)
         except ValueError as error:
-            return f"no planes could be fitted: {error}"
-        return ""
+            remedy = "correct the geometry, tailrace, losses and fpha_config of the plant, or give planes"
+            return f"no planes could be fitted: {error}", remedy
+        return None

@@ -37,9 +37,7 @@ def states(plants: Sequence[Hydro]) -> dict[str, float]:
     """Return the states before the first stage: volumes, then past inflows where a model has lags."""
     initial = {f"storage:{plant.id}": plant.initial_hm3 for plant in plants}
     for plant in plants:
-        known = plant.inflow.past_m3s
-        for lag in range(1, plant.inflow.order + 1):
-            initial[f"inflow:{plant.id}:{lag}"] = known[lag - 1] if lag <= len(known) else 0.0
+        initial |= zip(plant.inflow_states, plant.inflow.initial_m3s.tolist(), strict=True)
     return initial
 
 

@@ -22,7 +22,8 @@ def add_turbines(frame: StageFrame, plant: Hydro) -> list[int]:
             frame.add_per_block(f"negative_generation:{plant.id}", 0.0, np.inf, cost)
         return turbined
     if productivity > 0:
-        most = min(most, plant.max_generation_mw[t] / productivity)
+        with np.errstate(over="ignore"):  # a tiny productivity limits nothing
+            most = min(most, plant.max_generation_mw[t] / productivity)
     return frame.add_per_block(name, 0.0, most)
 
 

@@ -7,7 +7,13 @@ import numpy as np
 from cobre.elements.frame import StageFrame
 from cobre.elements.hydro.data import Filling, Hydro
 from cobre.elements.hydro.program._evaporation import add_evaporation
-from cobre.elements.hydro.program._inflow import add_inflow, add_inflows_to_balance
+from cobre.elements.hydro.program._inflow import (
+    add_inflow,
+    add_inflows_to_balance,
+    add_slack,
+    needs_column,
+    slacks_in_balance,
+)
 from cobre.elements.hydro.program._production import add_planes
 
 
@@ -18,6 +24,8 @@ def add_constant_storage(frame: StageFrame, plant: Hydro) -> None:
     after = frame.outgoing[state] = frame.program.add_column(state)
     frame.program.add_equation(f"kept:{state}", {after: 1.0, before: -1.0}, 0.0)
     add_inflow(frame, plant)
+    if frame.system.negative_inflows == "penalty":
+        add_slack(frame, plant)
 
 
 def add_reservoir(frame: StageFrame, plant: Hydro) -> None:
@@ -25,7 +33,7 @@ def add_reservoir(frame: StageFrame, plant: Hydro) -> None:
     state, t = f"storage:{plant.id}", frame.number
     before = frame.incoming[state] = frame.program.add_column(f"storage_in:{plant.id}", lower=-np.inf)
     steady = _steady_flows(frame, plant)
-    if plant.inflow.order:
+    if needs_column(frame, plant):
         add_inflow(frame, plant)
     for name, period in frame.periods(state):
         after = frame.program.add_column(name, upper=plant.max_storage_hm3[t])
@@ -61,9 +69,8 @@ def _steady_flows(frame: StageFrame, plant: Hydro) -> dict[int, float]:
     """Add flows that are the same in all blocks: into the reservoir (1), or out of it (-1)."""
     t, penalties, hours, program = frame.number, plant.penalties, frame.all_hours, frame.program
     flows: dict[int, float] = {}
-    if "penalty" in frame.system.negative_inflows:
-        name = f"inflow_slack:{plant.id}"
-        flows[program.add_column(name, cost=penalties.negative_inflow[t] * hours)] = 1.0
+    for slack in slacks_in_balance(frame, plant):
+        flows[slack] = 1.0
     if plant.withdrawal_m3s[t] != 0:
         below = penalties.withdrawal_below[t] * hours
         flows[program.add_column(f"withdrawal_below:{plant.id}", cost=below)] = 1.0

@@ -1,44 +1,16 @@
-"""Inputs of thermal plants: ``system/thermals.json``, bounds and costs by stage and block."""
+"""Inputs of thermal plants: their file, bounds and costs by stage and block, generation committed before."""
 
 from __future__ import annotations
 
 from cobre.elements.thermal import labels
 from cobre.elements.thermal.data import Thermal
+from cobre.elements.thermal.inputs import commitment
+from cobre.elements.thermal.inputs.models import ThermalInitialConditions, ThermalInput, Thermals
 from cobre.inputs.bounds import BoundsTable
 from cobre.inputs.files import CaseFiles
 from cobre.inputs.kind import JsonFile, KindInputs
-from cobre.inputs.models import Document, Id, InService, NonNegative, Strict
 from cobre.inputs.tables import BLOCK, bounds, by_stage, ids
-from cobre.inputs.timeline import while_in_service
-
-
-class ThermalGeneration(Strict):
-    """Bounds."""
-
-    min_mw: NonNegative
-    max_mw: NonNegative
-
-
-class AnticipatedDispatch(Strict):
-    """Gas must be ordered so many stages before."""
-
-    lag_stages: Id
-
-
-class ThermalInput(InService, title="Thermal"):
-    """Burns fuel."""
-
-    bus_id: Id
-    cost_per_mwh: NonNegative
-    generation: ThermalGeneration
-    gnl_config: AnticipatedDispatch | None = None
-
-
-class Thermals(Document):
-    """The whole file."""
-
-    thermals: list[ThermalInput]
-
+from cobre.inputs.timeline import BlockSeries, while_in_service
 
 BOUNDS = BoundsTable(
     by_stage(
@@ -60,16 +32,16 @@ BOUNDS = BoundsTable(
 
 def resolve(files: CaseFiles, plant: ThermalInput) -> Thermal:
     """Return a thermal plant as resolved data."""
-    own = BOUNDS.by_block(files, plant)
-    here = files.timeline.in_service(plant)
-    return Thermal(
-        plant.id,
-        plant.name,
-        plant.bus_id,
-        while_in_service(own["min_generation_mw"], here),
-        while_in_service(own["max_generation_mw"], here),
-        own["cost_per_mwh"],
-    )
+    lower, upper = limits(files, plant)
+    cost = BOUNDS.by_block(files, plant)["cost_per_mwh"]
+    ahead = commitment.resolve(files, plant, lower, upper)
+    return Thermal(plant.id, plant.name, plant.bus_id, lower, upper, cost, ahead)
+
+
+def limits(files: CaseFiles, plant: ThermalInput) -> tuple[BlockSeries, BlockSeries]:
+    """Return the least and the most that a plant generates by block: 0 while it is not in service."""
+    own, here = BOUNDS.by_block(files, plant), files.timeline.in_service(plant)
+    return while_in_service(own["min_generation_mw"], here), while_in_service(own["max_generation_mw"], here)
 
 
 INPUTS = KindInputs(
@@ -81,4 +53,5 @@ INPUTS = KindInputs(
     resolve=resolve,
     references={"bus_id": "bus"},
     bounds=BOUNDS,
+    initial=ThermalInitialConditions,
 )
