@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, Self
 
+from cobre.elementary import square
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -33,7 +35,7 @@ class Estimate:
         if not len(values):
             raise ValueError("no values; give at least one")
         mean = math.fsum(values) / len(values)
-        squares = math.fsum((value - mean) ** 2 for value in values)
+        squares = math.fsum(square(value - mean) for value in values)
         return cls(mean, math.sqrt(squares / max(len(values) - 1, 1)), len(values))
 
     def half_width(self, confidence: float = 0.95) -> float:

@@ -9,7 +9,7 @@ import math
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Literal
+from typing import Any, Literal
 
 _SCALES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1.0, ""))
 
@@ -116,6 +116,20 @@ def gap_text(gap: float | None) -> str:
     if gap is None:
         return "undefined"
     return f"{100 * gap:.2f} %" if abs(gap) <= 1 else "> 100 %" if gap > 0 else "< -100 %"
+
+
+def risk_text(measures: Sequence[Mapping[str, Any]]) -> str:
+    """Return the risk measures of all stages, as specs, in words; empty if they are all the expectation.
+
+    >>> cvar = {"measure": "eavar", "weight": 0.6, "level": 0.3}
+    >>> risk_text([cvar, cvar]), risk_text([cvar, {"measure": "expectation"}])
+    ('0.6 mean + 0.4 CVaR of the worst 30 %', 'risk-averse in 1 of 2 stages')
+    """
+    averse = [measure for measure in measures if measure["measure"] != "expectation"]
+    if averse and all(measure == averse[0] for measure in measures):
+        weight, level = averse[0]["weight"], averse[0]["level"]
+        return f"{weight:.4g} mean + {1 - weight:.4g} CVaR of the worst {100 * level:.4g} %"
+    return f"risk-averse in {len(averse):,} of {count(len(measures), 'stage')}" if averse else ""
 
 
 def _scale(value: float) -> tuple[float, str]:

@@ -175,9 +175,15 @@ def test_commands_die_with_the_launcher(python, tmp_path, marked):
     eventually(lambda: marked() == [], within_s=1)
 
 
-def test_any_program_dies_with_the_launcher(launch, marked):
-    process = launch("sleep", "1000")
-    eventually(lambda: sum(command.startswith(b"sleep") for _, command in marked()) == 3)
+@pytest.mark.parametrize(
+    "command",
+    [["sleep", "1000"], ["sh", "-c", "sleep 1000; true"], ["sh", "-c", "(sleep 1000 &); sleep 1001 & wait"]],
+    ids=["itself", "behind_a_shell", "orphaned"],
+)
+def test_any_program_dies_with_the_launcher(launch, marked, command):
+    process = launch(*command)
+    sleeping = 3 * str(command).count("sleep")
+    eventually(lambda: sum(command.startswith(b"sleep") for _, command in marked()) == sleeping)
     process.kill()
     process.wait()
     eventually(lambda: marked() == [], within_s=1)

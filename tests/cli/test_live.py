@@ -312,7 +312,7 @@ def test_json_lines_of_a_whole_run(quick, tmp_path):
     told = [json.loads(line) for line in out.splitlines()]
     names = [line["event"] for line in told]
     assert names.count("iteration_finished") == 40
-    assert names[-2:] == ["simulation_progress", "run_finished"]
+    assert names[-2:] == ["simulation_finished", "run_finished"]
     assert told[-1]["training"]["lower_bound"] == told[names.index("training_finished")]["bound"]
 
 
@@ -323,8 +323,10 @@ def test_an_error_is_an_object_too(kind, tmp_path):
     code, out, err = cobre("run", case, "--output-format", kind)
     told = json.loads(out)
     assert (told["event"], told["exit_code"], code) == ("run_failed", 1, 1)
-    assert told["error"]["kind"] == "CaseError"
-    assert told["error"]["findings"][0]["file"] == "stages.json"
+    assert told["error"]["kind"] == "MissingFile"
+    assert told["error"]["context"]["class"] == "CaseError"
+    assert told["error"]["context"]["findings"][0]["file"] == "stages.json"
+    assert told["error"]["suggestion"] in told["error"]["message"]
     assert told["error"]["message"] in err
     assert told["resume"] is None
 
@@ -334,13 +336,14 @@ def test_what_a_lost_worker_says_is_an_object_too(tmp_path, start_process, marke
     process = start_process(*COBRE, "run", str(case), "-o", "out", "-w", "2", "-f", "json")
     checkpoint = tmp_path / "out/policy/checkpoint.cobre"
     eventually(checkpoint.exists)
-    [victim, *_] = [pid for pid, words in marked() if pid != process.pid and b"cobre" in words]
+    [victim, *_] = [pid for pid, words in marked() if pid != process.pid and b"call" in words.split(b"\0")]
     os.kill(victim, signal.SIGKILL)
     out, err = process.communicate(timeout=DEADLINE_S)
     told = json.loads(out)
     assert (told["exit_code"], process.returncode) == (5, 5), err
-    assert told["error"]["kind"] == "WorkerError"
-    assert told["error"]["signal"] == signal.SIGKILL
+    assert told["error"]["kind"] == "WorkerFailed"
+    assert told["error"]["context"]["class"] == "WorkerError"
+    assert told["error"]["context"]["signal"] == signal.SIGKILL
     assert told["resume"].endswith("--resume")
 
 

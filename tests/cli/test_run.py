@@ -59,6 +59,23 @@ def test_the_output_is_in_the_case_unless_it_is_said_where(tmp_path):
     assert cobre("run", "case", cwd=tmp_path)[0] == 0  # an output in it does not spoil a case
 
 
+def test_a_case_without_training_and_simulation_is_only_checked(tmp_path):
+    """Nothing is written, not even a lock; what a run would refuse is told."""
+    folder = copy("one-reservoir", tmp_path / "case", scenarios=0, training={"enabled": False})
+    code, out, err = cobre("run", folder)
+    assert (code, err.count("warning")) == (0, 0)
+    assert out.strip().endswith(
+        "is valid; nothing was run, as training.enabled and simulation.enabled are false"
+    )
+    assert not (folder / "output").exists()
+    code, out, _ = cobre("run", folder, "--output-format", "json", "--workers", 2)
+    found = json.loads(out)
+    assert (code, found["training"], found["simulation"], found["next"]) == (0, None, None, [])
+    assert not (folder / "output").exists()
+    (folder / "penalties.json").unlink()
+    assert cobre("run", folder)[0] == 1
+
+
 @pytest.mark.parametrize("backend", ["shm", "tcp", "socket"])
 @pytest.mark.usefixtures("socket_backend")
 def test_it_joins_the_ranks_that_cobre_launch_has_started(case, alone, backend, tmp_path):
@@ -177,7 +194,7 @@ MISTAKES = {
     ),
     "negative capacity": (
         edit("system/thermals.json", lambda file: file["thermals"][0]["generation"].update(max_mw=-1.0)),
-        "greater than or equal to 0",
+        "must be at least 0",
     ),
     "missing column": (table(INFLOWS, lambda rows: rows.drop_columns("std_m3s")), "std_m3s"),
     "wrong type": (
@@ -243,6 +260,24 @@ def test_a_full_disk(tmp_path):
     assert "Traceback" not in err
     assert "cannot be written" in err
     assert json.loads((tmp_path / "out/training/_manifest.json").read_text())["status"] == "failed"
+
+
+def test_validation_reports_the_ranges_of_numbers(case, tmp_path):
+    code, out, err = cobre("validate", case, "--numerics", env={**os.environ, "COLUMNS": "200"})
+    assert (code, err) == (0, "")
+    assert out.endswith(f"{case} is valid: 0 errors, 0 warnings\n")
+    assert all(part in out for part in ("coefficients", "costs", "bounds", "right-hand sides"))
+    penalties = json.loads((case / "penalties.json").read_text())
+    penalties["hydro"]["spillage_cost"] = 1e-9
+    doubtful = copy("one-reservoir", tmp_path / "doubtful")
+    (doubtful / "penalties.json").write_text(json.dumps(penalties))
+    assert json.loads(cobre("validate", doubtful, "-f", "json")[1])["warnings"] == []
+    report = json.loads(cobre("validate", doubtful, "-f", "json", "--numerics")[1])
+    (warning,) = report["warnings"]
+    assert "spilled:0:0" in warning["entity"]
+    assert "so small that the solver may take it for 0" in warning["message"]
+    (costs,) = (one for one in report["numerics"] if one["part"] == "costs")
+    assert 1e-9 * 672 <= costs["least"]["size"] <= 1e-9 * 744  # the hours of a month
 
 
 def test_validation_lists_all_for_people_and_for_programs(case, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -52,3 +53,10 @@ def test_a_secret_is_not_told():
     assert code == 0
     assert "COBRE_TCP_SECRET=(set, not shown)" in out
     assert "hidden words" not in out
+
+
+def test_the_remedy_for_a_missing_backend_is_shown_as_it_is(monkeypatch):
+    """The name of an extra is in brackets, as are the terminal's styles."""
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    _, out, _ = cobre("comm", "info", env={**os.environ, "PMI_SIZE": "2"})
+    assert re.search(r"^It cannot start: .*; pip install 'cobre-parallel\[mpi\]' brings", out, re.MULTILINE)

@@ -87,7 +87,7 @@ def test_shares_prices_and_deficits_are_those_of_the_tables(read):
         (
             95.0,
             2.0,
-            "mean 5.0 % below the bound, as for risk-averse training or out-of-sample scenarios",
+            "mean 5.0 % below the bound, as for out-of-sample scenarios",
         ),
         (105.0, None, "gap unknown from one scenario; simulate more"),
     ],

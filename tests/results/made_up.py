@@ -44,6 +44,7 @@ def iteration(number, *, bound=None, ranks=2):
         bound=100.0 + number if bound is None else bound,
         estimate=SimpleNamespace(mean=150.0, standard_deviation=5.0, count=10),
         cuts_added=20,
+        cuts_revived=0,
         cuts_active=20 * number - number,
         programmes=70,
         solves=80,
@@ -54,6 +55,7 @@ def iteration(number, *, bound=None, ranks=2):
         selection_s=0.25,
         seconds=2.0 * number,
         ranks=tuple(times),
+        risk_neutral=True,
     )
 
 

@@ -88,4 +88,7 @@ FORMAT = {
         simplex_iterations:uint64 solve_time_ms:float64 load_model_time_ms:float64
         set_bounds_time_ms:float64 basis_set_time_ms:float64 basis_reconstructions:uint64
     """,
+    "solver/retry_histogram": """
+        iteration:uint32 phase:string stage:int32 retry_level:uint32 count:uint64
+    """,
 }

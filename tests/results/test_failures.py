@@ -103,7 +103,8 @@ def test_scenarios_are_on_the_disk_before_the_manifest_says_so(run, out, monkeyp
     monkeypatch.setattr(_writer, "settle", settled)
     write_all(results.Writer(out), run, 2)
     last = len(happened) - 1 - happened[::-1].index("data.parquet")
-    assert happened[last + 1 :] == ["settled", "_manifest.json"]
+    ended = ["settled", "iterations.parquet", "retry_histogram.parquet", "metadata.json", "_manifest.json"]
+    assert happened[last + 1 :] == [*ended, "_SUCCESS"]
 
 
 def test_a_disk_that_refuses_is_told_of(run, out, monkeypatch):
@@ -129,6 +130,8 @@ def dying(method, left):
 def what_is_seen(out, earlier):
     for path in out.rglob("*.parquet"):
         pq.read_table(path, partitioning=None)  # whole, if it is there
+    for part in ("training", "simulation"):  # what Cobre's own readers go by
+        assert not (out / part / "_SUCCESS").exists() or whole_for_others(out / part)
     try:
         read = results.read(out)
     except ResultsError as error:
@@ -138,6 +141,13 @@ def what_is_seen(out, earlier):
         return "incomplete" if iterations == 3 else "a mixture"
     found = (iterations, read.simulation("hydros").num_rows, read.simulation("costs").num_rows)
     return {(3, 8, 8): "the new run", (1, 4 * earlier, 4 * earlier): "the old run"}.get(found, "a mixture")
+
+
+def whole_for_others(part):
+    about = json.loads((part / "metadata.json").read_text())
+    if part.name == "training":
+        return pq.read_table(part / "convergence.parquet").num_rows == about["iterations"]["completed"]
+    return len(list(part.glob("costs/*/data.parquet"))) == about["scenarios"]["completed"]
 
 
 WRITES_FOR_EVER = """

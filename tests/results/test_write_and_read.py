@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +18,9 @@ training/_manifest.json training/metadata.json training/convergence.parquet trai
 training/timing/mpi_ranks.parquet training/solver/iterations.parquet training/dictionaries/codes.json
 training/dictionaries/entities.csv training/dictionaries/variables.csv training/dictionaries/bounds.parquet
 training/dictionaries/stages.csv training/dictionaries/state_dictionary.json policy/policy.cobre
-simulation/_manifest.json
+training/solver/retry_histogram.parquet training/model_provenance.json training/_SUCCESS
+simulation/_manifest.json simulation/metadata.json simulation/_SUCCESS
+simulation/solver/iterations.parquet simulation/solver/retry_histogram.parquet
 """
 
 
@@ -186,3 +189,33 @@ def test_a_resumed_run_keeps_the_iterations_before_it(run, out):
     writer.finish(log, "enough")
     assert results.read(out).convergence["iteration"].to_pylist() == [1, 2, 3, 4, 5]
     assert results.read(out).table("timing/mpi_ranks")["rank"].to_pylist() == [0, 1] * 5
+
+
+def test_folders_have_what_the_readers_of_cobre_look_for(run, tmp_path):
+    """``load_results`` of cobre-python 0.5.1 goes by the markers, and by these names in both metadata."""
+    writer = results.Writer(tmp_path / "out")
+    writer.begin(run)
+    assert not list((tmp_path / "out").rglob("_SUCCESS"))
+    write_all(writer, run, 2)
+    for part, names in (
+        ("training", {"status", "iterations", "convergence", "row_pool", "distribution"}),
+        (
+            "simulation",
+            {"status", "scenarios", "distribution", "cobre_version", "solver_version", "hostname"},
+        ),
+    ):
+        folder = tmp_path / "out" / part
+        about = json.loads((folder / "metadata.json").read_text())
+        assert names <= about.keys()
+        assert about["status"] == json.loads((folder / "_manifest.json").read_text())["status"] == "complete"
+        assert (folder / "_SUCCESS").read_bytes() == b""
+
+
+def test_retries_have_a_row_where_there_were_some(tmp_path):
+    log = made_up_log(2)
+    log.add(SimpleNamespace(**{**vars(iteration(3)), "retries": 0}))
+    table = log.tables["solver/retry_histogram"]
+    assert table.select(["iteration", "retry_level", "count"]).to_pylist() == [
+        {"iteration": 1, "retry_level": 1, "count": 1},
+        {"iteration": 2, "retry_level": 1, "count": 1},
+    ]

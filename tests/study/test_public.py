@@ -1,6 +1,5 @@
 """What programs call: `cobre.train` and its companions."""
 
-import multiprocessing
 import subprocess
 import sys
 
@@ -9,7 +8,7 @@ import pytest
 
 import cobre
 from cobre import results, sddp
-from cobre.errors import CaseError, InitializationFailed, InvalidBackend, InvalidProblem
+from cobre.errors import CaseError, InvalidBackend, InvalidProblem
 from cobre.study import Study
 from tests.study.cases import copy
 
@@ -50,16 +49,28 @@ def test_training_tells_how_it_ended(case, trained):
 
 
 def test_workers_are_described_and_give_the_same(case, trained):
-    events = []
-    result = cobre.train(case, progress_callback=events.append, num_workers=2)
+    result = cobre.train(case, num_workers=2)
     assert result.final_lower_bound == trained.final_lower_bound
     assert [worker.rank for worker in result.workers] == [0, 1]
     assert {worker.backend for worker in result.workers} == {"shm"}
     assert all(worker.wall_time_ms > 0 for worker in result.workers)
-    assert [(event.phase, event.iteration, event.worker_id) for event in events] == [
-        ("training", number, 0) for number in (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_progress_of_every_worker_is_told_in_rank_order(case, workers):
+    events = []
+    result = cobre.train(case, progress_callback=events.append, num_workers=workers)
+    names = [None] if workers == 1 else list(range(workers))
+    expected = [
+        ("training", own.iteration, name, own.bound, round(1000 * rank.wall_s), round(1000 * rank.waiting_s))
+        for own in result.engine.log
+        for name, rank in zip(names, own.ranks, strict=True)
     ]
-    assert [event.lower_bound for event in events] == result.engine.bounds.tolist()
+    assert expected == [
+        (one.phase, one.iteration, one.worker_id, one.lower_bound, one.iteration_time_ms, one.waiting_ms)
+        for one in events
+    ]
+    assert all(rank.selection_s > 0 for own in result.engine.log for rank in own.ranks)
 
 
 def test_settings_can_be_overridden(case):
@@ -256,14 +267,6 @@ def test_bad_arguments_are_refused_before_anything_starts(folder, monkeypatch):
         cobre.train(folder, num_workers=2, backend="pigeons")
     with pytest.raises(cobre.IOError):
         cobre.train(folder / "nothing")
-    before = multiprocessing.get_start_method(allow_none=True)
-    multiprocessing.set_start_method("fork", force=True)
-    try:
-        with pytest.raises(InitializationFailed) as caught:
-            cobre.train(folder, num_workers=2)
-        assert caught.value.kind == "IncompatibleSettings"
-    finally:
-        multiprocessing.set_start_method(before, force=True)
 
 
 @pytest.mark.parametrize(("variable", "backend"), [(None, "shm"), ("127.0.0.1", "tcp")])
@@ -294,3 +297,16 @@ def test_importing_cobre_is_light():
 
 def _output(*arguments):
     return subprocess.check_output([sys.executable, *arguments], text=True, timeout=60)
+
+
+def test_stages_with_the_same_columns_have_them_in_memory_once(case):
+    """Names would otherwise take more memory than numbers, in every process."""
+    nodes = Study.of(case).problem.nodes
+    assert len(nodes) > 1
+    for of in (
+        lambda node: node.program.column_names,
+        lambda node: node.program.row_names,
+        lambda node: node.incoming,
+        lambda node: node.outgoing,
+    ):
+        assert len({id(of(node)) for node in nodes}) == len({str(of(node)) for node in nodes})

@@ -25,9 +25,12 @@ TOGETHER = -0.7
 PSI, RATIO, PAST = 0.6, 0.8, 45.0
 
 
-def source(**schemes):
+SEEDED = {"selection_mode": "random", "load": {"scheme": "external"}, "ncs": {"scheme": "external"}}
+
+
+def source(*, mode="sequential", **schemes):
     years = schemes.pop("years", None)
-    content = {kind: {"scheme": scheme} for kind, scheme in schemes.items()}
+    content = {kind: {"scheme": scheme} for kind, scheme in schemes.items()} | {"selection_mode": mode}
     return ScenarioSource.model_validate_json(
         json.dumps(content | ({"historical_years": years} if years else {}))
     )
@@ -109,16 +112,16 @@ def external(kind, values):
     )
 
 
-def path_of(study, sampling, count, *, iteration=0, purpose=SIMULATION, seed=5):
+def path_of(study, sampling, count, *, iteration=0, purpose=SIMULATION, seed=5, first=0):
     """Inflows by step, trajectory and river, as the programmes' rows lead to them; loads and winds in MW."""
     stages = len(study.problem.nodes)
-    draw = Draw(seed, iteration, 0, count, count, stages, purpose)
+    draw = Draw(seed, iteration, first, count, first + count, stages, purpose)
     sample = sampling.sample(study.problem, draw)
     inflows, loads, winds = np.empty((stages, count, 2)), np.empty((stages, count)), np.empty((stages, count))
     before = np.full(count, PAST)
     for stage, node in enumerate(study.problem.nodes):
         rows = sample.tables[stage][sample.rows[stage]]
-        names = node.program.row_names
+        names, limits = node.program.row_names, {}
         for column, (target, place) in enumerate(node.noise.places):
             name = names[place] if target == "rhs" else node.program.column_names[place]
             if name == "inflow:0":
@@ -127,9 +130,13 @@ def path_of(study, sampling, count, *, iteration=0, purpose=SIMULATION, seed=5):
                 inflows[stage, :, 1] = rows[:, column] / small_cases.VOLUME
             elif name == "load:0:0":
                 loads[stage] = rows[:, column]
+            elif target == "column_upper" and name.startswith("inflow_slack"):
+                limits[int(name[-1])] = rows[:, column]
             else:
                 assert name == "source:3:0"
                 winds[stage] = rows[:, column]
+        for river, limit in limits.items():
+            np.testing.assert_allclose(limit, np.maximum(0.0, -inflows[stage, :, river]), atol=1e-9)
         before = inflows[stage, :, 0]
     return inflows, loads, winds
 
@@ -227,6 +234,24 @@ def test_given_scenarios_happen_as_they_are(tmp_path):
     assert simulated == pytest.approx(inflows[np.arange(10) % 5, :, 0], rel=1e-9)
 
 
+def test_given_scenarios_are_drawn_with_replacement(tmp_path):
+    """One draw for all classes, uniform, with its own seed; it depends on nothing but the trajectory."""
+    loads, winds = np.arange(80.0, 104.0).reshape(8, 3, 1), np.arange(24.0).reshape(8, 3, 1) / 24
+    study = random_case(tmp_path, external("load", loads), external("ncs", winds))
+    sampling = sampling_of(study.case, source(mode="random", load="external", ncs="external"))
+    assert sampling.natural_count is None
+    _, met, blown = path_of(study, sampling, 4000)
+    number = np.round((met[0] - 80) / 3).astype(int)
+    assert met.tolist() == loads[number, :, 0].T.tolist()
+    assert blown == pytest.approx(40.0 * winds[number, :, 0].T)
+    assert np.bincount(number) == pytest.approx(np.full(8, 500), abs=100)  # five standard deviations
+    assert path_of(study, sampling, 3, first=5)[1].tolist() == met[:, 5:8].tolist()
+    again = path_of(study, sampling, 4000, iteration=1, purpose=TRAINING)[1]
+    assert 300 < np.sum(again[0] == met[0]) < 700  # an eighth
+    other = ScenarioSource.model_validate({**SEEDED, "seed": 99})
+    assert path_of(study, sampling_of(study.case, other), 8)[1].tolist() != met[:, :8].tolist()
+
+
 def test_trajectories_of_training_go_on_where_the_last_iteration_stopped(tmp_path):
     loads = 80.0 + np.arange(15.0).reshape(5, 3, 1)
     study = random_case(tmp_path, external("load", loads))
@@ -280,7 +305,8 @@ def test_a_case_is_trained_and_simulated_as_it_says(tmp_path):
     loads = 80.0 + np.arange(15.0).reshape(5, 3, 1)
 
     def settings(files):
-        files["config.json"]["training"]["scenario_source"] = {"load": {"scheme": "external"}}
+        given = {"load": {"scheme": "external"}, "selection_mode": "sequential"}
+        files["config.json"]["training"]["scenario_source"] = given
         files["config.json"]["simulation"] = {"enabled": True, "num_scenarios": 5}
 
     study = random_case(tmp_path, external("load", loads), settings)

@@ -6,11 +6,11 @@ from dataclasses import fields
 import pytest
 
 from cobre import sddp
-from cobre.inputs.config import StoppingRule, Training
+from cobre.inputs.config import CutSelection, StoppingRule, Training
 from cobre.inputs.stages import RiskAverse
 from cobre.sddp.risk import from_spec
 from cobre.sddp.stopping import RULES, stopped_by
-from cobre.study._settings import stop_of
+from cobre.study._settings import selection_of, stop_of
 
 RULES_OF_CASES = typing.get_args(typing.get_args(StoppingRule)[0])
 GIVEN = {
@@ -68,3 +68,28 @@ def test_every_rule_says_how_it_ends_a_training():
 def test_a_risk_measure_of_a_case_mixes_expectation_and_cvar(share, weight, expected):
     given = RiskAverse.model_validate({"cvar": {"alpha": share, "lambda": weight}})
     assert from_spec(given.spec()) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, sddp.Level1(5, activity_tolerance=1e-6)),
+        (
+            {"method": "level1", "threshold": 3, "check_frequency": 2},
+            sddp.Level1(2, 3, activity_tolerance=1e-6),
+        ),
+        ({"cut_activity_tolerance": 0, "max_active_per_stage": 9}, sddp.Level1(5, most=9)),
+        # Cuts whose last iteration is 4 back stay with a window of 4: five iterations with the present one.
+        ({"method": "lml1", "memory_window": 4}, sddp.LimitedMemoryLevel1(5, 5, activity_tolerance=1e-6)),
+        ({"method": "lml1", "threshold": 4}, sddp.LimitedMemoryLevel1(5, 5, activity_tolerance=1e-6)),
+        ({"method": "lml1"}, sddp.LimitedMemoryLevel1(5, 20, activity_tolerance=1e-6)),
+        ({"method": "domination", "threshold": 1}, sddp.Domination(5, 1, activity_tolerance=1e-6)),
+        (
+            {"method": "domination", "domination_epsilon": 0.1, "threshold": 1},
+            sddp.Domination(5, 0.1, activity_tolerance=1e-6),
+        ),
+    ],
+)
+def test_cut_selection_of_a_case_is_that_of_the_engine(given, expected):
+    assert selection_of(CutSelection.model_validate({"enabled": True, **given})) == expected
+    assert selection_of(CutSelection.model_validate(given)) is None

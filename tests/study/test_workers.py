@@ -15,8 +15,8 @@ import pytest
 import cobre
 from cobre import results
 from cobre.comm.launch import _payload, _ranks
-from cobre.errors import PolicyFileError, WorkerError
-from cobre.sddp import ExecutionOptions, Policy, TrainingFinished
+from cobre.errors import OutputError, PolicyFileError, WorkerError
+from cobre.sddp import ExecutionOptions, Policy, SimulationProgress, TrainingFinished
 from cobre.sddp.problem import MultistageProblem
 from cobre.study import RunPlan, Study, run_plan
 from tests.processes import DEADLINE_S, eventually
@@ -90,7 +90,8 @@ def test_a_whole_run_does_not_wait_for_a_listener_that_blocks(case, tmp_path):
         seen.append(event)
 
     cobre.run(case, output=tmp_path, num_workers=2, listeners=[listener])
-    assert seen[-1].done == seen[-1].total == 40
+    last = [event for event in seen if isinstance(event, SimulationProgress)][-1]
+    assert last.done == last.total == 40
 
 
 def lose_a_worker(case, folder, place, size=2):
@@ -178,3 +179,20 @@ def test_a_run_whose_parent_is_killed_leaves_nothing(phase, size, start_process,
     eventually(lambda: marked() == [])
     assert Policy.load(out / "policy/checkpoint.cobre").iterations >= 4
     shutil.rmtree(out)
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_second_run_in_the_folder_of_a_live_one_is_refused(case, undisturbed, tmp_path, workers):
+    """With and without resuming; the first run is not disturbed, and the folder is free afterwards."""
+
+    def meanwhile(event):
+        for resume in (False, True) if event.iteration == 2 and not event.worker_id else ():
+            with pytest.raises(OutputError, match=rf"another run \(pid {os.getpid()} on .* writes to it"):
+                cobre.run(case, output=tmp_path, resume=resume)
+            refused.append(resume)
+
+    refused = []
+    cobre.run(case, output=tmp_path, num_workers=workers, progress_callback=meanwhile)
+    assert refused == [False, True]
+    assert policy_bytes(tmp_path) == policy_bytes(undisturbed)
+    assert not (tmp_path / ".cobre.lock").exists()

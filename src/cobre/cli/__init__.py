@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,6 +18,7 @@ COMMANDS = {
         "init": "Make a case folder from a template.",
         "validate": "Check a case folder without solving anything.",
         "run": "Train a policy for a case and simulate it.",
+        "solve": "Solve a problem in StochOptFormat or MSPFormat.",
         "summary": "Summarise a case or the results of a run.",
         "report": "Write an HTML report of a run.",
         "plot": "Draw a figure of a run and write it to a file.",
@@ -43,11 +45,21 @@ app = new_app(name="cobre", cls=_Commands, no_args_is_help=True, pretty_exceptio
 
 
 @app.callback(invoke_without_command=True)
-def _cobre(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+def _cobre(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"] | None,
+        typer.Option(help="Log to standard error from this level on; default: COBRE_LOG."),
+    ] = None,
+) -> None:
     """Hydrothermal planning by SDDP, parallel and bit-for-bit reproducible.
 
     Example: cobre init my_case && cobre run my_case --workers 2
     """
+    if log_level is not None:
+        from cobre.logs import start  # noqa: PLC0415  no other command needs it
+
+        start(log_level)
     if version:
         typer.echo(__version__)
         raise typer.Exit
@@ -65,3 +77,8 @@ def main() -> None:
         from cobre.cli._exit import end  # noqa: PLC0415
 
         end(error)
+    except Exception as error:
+        from cobre.cli._exit import note_rank  # noqa: PLC0415
+
+        note_rank(error)
+        raise

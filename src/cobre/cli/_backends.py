@@ -1,4 +1,4 @@
-"""Backends available on this machine, for ``cobre comm info`` and ``cobre version``."""
+"""Backends and threads on this machine, for ``cobre comm info`` and ``cobre version``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cobre.comm import BackendStatus, Choice, available_backends, choose
+from cobre.comm import BackendStatus, Choice, ThreadChoice, available_backends, choose, choose_threads
 from cobre.comm.config import MPI_LAUNCHER_VARIABLES
+from cobre.comm.registry import load
 from cobre.comm.selection import BACKEND_VARIABLE
-from cobre.errors import InvalidBackend
+from cobre.errors import BackendError, InvalidProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,15 +31,26 @@ class Backends:
         self.refusal = ""
         try:
             self.choice = choose(environment)
-        except InvalidBackend as error:
+            load(self.choice.backend).configure(environment)
+        except BackendError as error:
             self.refusal = str(error)
+        self.threads: ThreadChoice | None = None
+        self.threads_refusal = ""
+        try:
+            self.threads = choose_threads(env=environment)
+        except InvalidProblem as error:
+            [self.threads_refusal] = error.findings
 
     def plain(self) -> dict[str, Any]:
         """Return the content as JSON-compatible types."""
-        nothing = {"backend": None, "reason": self.refusal, "passed_over": (), "warning": ""}
+        choice = asdict(self.choice) if self.choice else {"backend": None, "reason": "", "passed_over": ()}
         return {
             "backends": [asdict(status) for status in self.status.values()],
-            "chosen": nothing if self.choice is None else asdict(self.choice),
+            "chosen": {**choice, "refusal": self.refusal},
+            "threads": {
+                "count": self.threads and self.threads.count,
+                "reason": self.threads.reason if self.threads else self.threads_refusal,
+            },
             "variables": self.variables,
         }
 
@@ -46,11 +58,17 @@ class Backends:
         """Print the content as a table and lines."""
         console.print(_table(self.status.values()))
         if self.choice is None:
-            console.print(f"Chosen here: none, because {self.refusal}", soft_wrap=True)
+            _show_line(console, f"Chosen here: none, because {self.refusal}")
         else:
             _show_choice(console, self.choice)
+            if self.refusal:
+                _show_line(console, f"It cannot start: {self.refusal}", "yellow")
+        if self.threads is None:
+            _show_line(console, f"Threads: none, because {self.threads_refusal}", "yellow")
+        else:
+            _show_line(console, f"Threads of one rank: {self.threads.count} ({self.threads.reason})")
         for name, value in self.variables.items():
-            console.print(f"  {name}={value}", soft_wrap=True, highlight=False)
+            _show_line(console, f"  {name}={value}", highlight=False)
 
 
 def _relevant(environment: Mapping[str, str]) -> dict[str, str]:
@@ -71,13 +89,17 @@ def _table(backends: Iterable[BackendStatus]) -> Table:
     for backend in backends:
         words = backend.summary or "; ".join(filter(None, (backend.reason, backend.remedy)))
         style = "green" if backend.available else "yellow"
-        table.add_row(backend.name, Text("yes" if backend.available else "no", style), words, backend.origin)
+        available = Text("yes" if backend.available else "no", style)
+        table.add_row(backend.name, available, Text(words), backend.origin)
     return table
 
 
 def _show_choice(console: Console, choice: Choice) -> None:
-    console.print(f"Chosen here: {choice.backend}, because {choice.reason}", soft_wrap=True)
+    _show_line(console, f"Chosen here: {choice.backend}, because {choice.reason}")
     for passed in choice.passed_over:
-        console.print(f"Not chosen: {passed}", soft_wrap=True)
-    if choice.warning:
-        console.print(f"Warning: {choice.warning}", style="yellow", soft_wrap=True)
+        _show_line(console, f"Not chosen: {passed}")
+
+
+def _show_line(console: Console, line: str, style: str | None = None, *, highlight: bool = True) -> None:
+    """Print a line as it is: what is in brackets, as in the name of an extra, is no markup."""
+    console.print(line, style=style, highlight=highlight, markup=False, soft_wrap=True)

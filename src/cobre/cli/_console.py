@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -18,6 +21,14 @@ FormatOption = Annotated[
     Literal["human", "json"],
     typer.Option("-f", "--output-format", help="Text for people, or JSON for programs."),
 ]
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print the engine's warnings as ours, without the place in the source."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {message}", err=True)
+        yield
 
 
 def stdout(color: Color = "auto", *, watched: bool = True) -> Console:

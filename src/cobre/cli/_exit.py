@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -35,7 +35,7 @@ EXIT_CODES: tuple[tuple[type[CobreError], int], ...] = (
     (CommError, 5),
 )
 
-#: Time that a rank without a message of its own waits before it exits.
+#: Time that other ranks leave to rank 0 to print its message before they print theirs and exit.
 PATIENCE_S = 5.0
 
 
@@ -68,6 +68,12 @@ def resumable(checkpoint: Path, command: str) -> Iterator[None]:
             leave(exit_code_of(interrupt))
 
 
+def given_options(options: Mapping[str, tuple[object, object]]) -> list[str]:
+    """Options that differ from their defaults, as command-line arguments: for the command that resumes."""
+    given = [(name, value) for name, (value, usual) in options.items() if value != usual]
+    return [part for name, value in given for part in ((name,) if value is True else (name, str(value)))]
+
+
 def _written(path: Path) -> int | None:
     return path.stat().st_mtime_ns if path.exists() else None
 
@@ -81,15 +87,21 @@ def _interrupted(checkpoint: Path, command: str, saved: bool) -> str:
 
 
 def end(error: CobreError) -> NoReturn:
-    """Print the error, once for all ranks if they share it, and exit."""
+    """Print the error, unless rank 0 does that for all ranks, and exit."""
     rank = launched_here().rank
+    if rank != 0 and not isinstance(error, OutputError | SolverError):
+        time.sleep(PATIENCE_S)  # launchers end all ranks when one exits, and rank 0 prints first
     if rank == 0:
         typer.echo(f"error: {error}", err=True)
-    elif isinstance(error, OutputError | SolverError):  # other errors occur on all ranks
+    elif not error.reported_by_root:
         typer.echo(f"error on rank {rank}: {error}", err=True)
-    else:
-        time.sleep(PATIENCE_S)  # launchers end all ranks when one exits, and rank 0 prints first
     leave(exit_code(error))
+
+
+def note_rank(error: Exception) -> None:
+    """Add the rank of this process to an exception whose traceback Python will print."""
+    if (launched := launched_here()).size > 1 and not getattr(error, "__notes__", None):
+        error.add_note(f"On rank {launched.rank} of {launched.size}.")
 
 
 def leave(code: int) -> NoReturn:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cobre import __version__
-from cobre.formatting import count
+from cobre.errors import CobreError
+from cobre.formatting import count, risk_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,10 +37,14 @@ def figures(case: Case, done: RunResult) -> dict[str, Any]:
             "simulation": None if simulation is None else _simulation(simulation, training),
             "files": _files(done.output_directory, case.config.policy.path),
             "warnings": case.warnings,
-            "next": next_commands(done.output_directory),
+            "next": next_commands(done.output_directory) if _has_run(done) else [],
         }
     )
     return found
+
+
+def _has_run(done: RunResult) -> bool:
+    return done.training is not None or done.simulation is not None
 
 
 def next_commands(output: Path) -> list[str]:
@@ -66,6 +71,7 @@ def _training(training: TrainingResult) -> dict[str, Any]:
         "mean_cost": estimate.mean,
         "half_width_95": estimate.half_width(CONFIDENCE),
         "gap": training.final_gap,
+        "risk_neutral": training.risk_neutral,
         "stopped_by": training.termination_reason,
         "reason": engine.reason,
         "cuts_added": training.total_cuts,
@@ -86,7 +92,9 @@ def _simulation(simulation: SimulationResult, training: TrainingResult | None) -
         "mean_cost": estimate.mean,
         "standard_deviation": estimate.standard_deviation,
         "half_width_95": estimate.half_width(CONFIDENCE),
-        "lower_bound_inside": None if training is None else _bound_position(simulation, training) == "inside",
+        "lower_bound_inside": _bound_position(simulation, training) == "inside"
+        if training is not None and training.risk_neutral
+        else None,
         "seconds": simulation.seconds,
     }
 
@@ -117,7 +125,11 @@ def _files(folder: Path, policy: str) -> dict[str, list[str]]:
 
 def show(console: Console, case: Case, done: RunResult) -> None:
     """Print the summary of a run: a panel in a terminal, lines elsewhere."""
-    rows = _rows(done, in_words=console.is_interactive)
+    if not _has_run(done):
+        words = "is valid; nothing was run, as training.enabled and simulation.enabled are false"
+        console.print(f"{case.folder} {words}", markup=False, highlight=False, soft_wrap=True)
+        return
+    rows = _rows(case, done, in_words=console.is_interactive)
     commands = next_commands(done.output_directory)
     if not console.is_interactive:
         lines = [f"{label} {text}" if label == "written to" else f"{label}: {text}" for label, text in rows]
@@ -138,13 +150,16 @@ def show(console: Console, case: Case, done: RunResult) -> None:
     console.print(Panel(grid, title=title, title_align="left", border_style="green", expand=False))
 
 
-def _rows(done: RunResult, *, in_words: bool) -> list[tuple[str, str]]:
+def _rows(case: Case, done: RunResult, *, in_words: bool) -> list[tuple[str, str]]:
     training, simulation, rows = done.training, done.simulation, []
     if training is not None:
+        if risk := risk_text([stage.risk for stage in case.system.stages]):
+            rows.append(("risk measure", risk))
         reason = training.engine.reason if in_words else training.termination_reason
         rows.append(("trained", f"{_trained(training)}; stopped by {reason}"))
     if simulation is not None:
         rows.append(("simulated", _simulated(simulation)))
+        rows += _horizon(case)
     if training is not None and simulation is not None and simulation.scenarios > 1:
         rows.append(("gap", _compared(simulation, training)))
     if training is not None:
@@ -155,7 +170,7 @@ def _rows(done: RunResult, *, in_words: bool) -> list[tuple[str, str]]:
 def _trained(training: TrainingResult) -> str:
     return (
         f"{count(training.iterations, 'iteration')} in {training.engine.seconds:.1f} s, "
-        f"lower bound {training.final_lower_bound:,.2f}"
+        f"lower bound {training.final_lower_bound:,.2f}{'' if training.risk_neutral else ', risk-adjusted'}"
     )
 
 
@@ -168,10 +183,22 @@ def _simulated(simulation: SimulationResult) -> str:
     )
 
 
+def _horizon(case: Case) -> list[tuple[str, str]]:
+    """What trajectories of a cyclic study leave out, and how it is valued."""
+    path = case.system.graph.path
+    if case.system.graph.horizon is None or not path:
+        return []
+    left = math.prod(case.system.stages[stage].discount for stage in path)
+    words = (
+        f"costs after {count(len(path), 'stage')} count for {100 * left:.3g} %, and are the policy's estimate"
+    )
+    return [("horizon", words)]
+
+
 def _compared(simulation: SimulationResult, training: TrainingResult) -> str:
     bound, mean = training.final_lower_bound, simulation.mean_cost
-    if _risk_averse(training):
-        return "the lower bound is risk-averse, the simulated mean is not: they are not comparable"
+    if not training.risk_neutral:
+        return "undefined: the lower bound is of the risk-adjusted cost, the simulated mean of the cost"
     apart = f"{100 * abs(mean - bound) / abs(bound):.2f} % " if bound else ""
     side = "above" if bound > mean else "below"
     advice = {
@@ -181,13 +208,6 @@ def _compared(simulation: SimulationResult, training: TrainingResult) -> str:
     }
     position = _bound_position(simulation, training)
     return f"the lower bound is {apart}{side} the simulated mean, {advice[position]}"
-
-
-def _risk_averse(training: TrainingResult) -> bool:
-    risk = training.policy.method["risk"]  # of all stages, or of some by name
-    return any(
-        part != {"measure": "expectation"} for part in ([risk] if "measure" in risk else risk.values())
-    )
 
 
 def _times(training: TrainingResult) -> str:
@@ -215,9 +235,14 @@ def in_json_types(value: Any) -> Any:
 
 
 def error_figures(error: BaseException) -> dict[str, Any]:
-    """Return the kind, message and fields of an error."""
-    if isinstance(error, KeyboardInterrupt):
-        return {"kind": "Interrupted", "message": "interrupted"}
-    fields = {name: value for name, value in vars(error).items() if not name.startswith("_")}
-    named: dict[str, Any] = {"kind": getattr(error, "kind", type(error).__name__), "message": str(error)}
-    return {**named, **in_json_types({name: value for name, value in fields.items() if name not in named})}
+    """Return the four fields of an error as JSON-compatible types."""
+    if isinstance(error, CobreError):
+        return {name: in_json_types(value) for name, value in error.record().items()}
+    interrupted = isinstance(error, KeyboardInterrupt)
+    name = type(error).__name__
+    return {
+        "kind": "Interrupted" if interrupted else name,
+        "message": "interrupted" if interrupted else str(error),
+        "context": {"class": name},
+        "suggestion": None,
+    }

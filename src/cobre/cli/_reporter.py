@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -69,11 +70,14 @@ class TerminalReporter(RunReporter):
 
     def introduce(self, case: Case) -> None:
         """Print the size of the case and the warnings about it."""
+        from cobre.case import graph_words  # noqa: PLC0415
         from cobre.cli._tables import sizes  # noqa: PLC0415
         from cobre.elements import KINDS, data_class, labels  # noqa: PLC0415
 
         elements = {labels(kind).KEY: len(case.system.of(data_class(kind))) for kind in KINDS}
         typer.echo(f"{case.folder}: {sizes({'stages': case.stages, **elements})}", err=True)
+        if words := graph_words(case.system.graph):
+            typer.echo(f"policy graph: {words}", err=True)
         super().introduce(case)
 
     @contextmanager
@@ -129,6 +133,16 @@ class JsonReporter(RunReporter):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stdout.fileno())
             os.close(nowhere)
+
+
+@contextmanager
+def reported(reporter: RunReporter, checkpoint: Path | None = None, command: str = "") -> Iterator[None]:
+    """Report a failure, with the command that resumes the run if there is a checkpoint."""
+    try:
+        yield
+    except BaseException as error:
+        reporter.failed(error, command if checkpoint is not None and checkpoint.exists() else None)
+        raise
 
 
 def show_warnings(warnings: Sequence[Finding]) -> None:

@@ -31,6 +31,8 @@ def _overview(case: CaseSummary) -> Iterator[tuple[str, str]]:
     yield "size", sizes(case.counts)
     yield "time", f"{case.start} to {last}, {_between(case.blocks, 'block')} in each stage"
     yield "uncertainty", _uncertainty(case)
+    if case.policy_graph:
+        yield "policy graph", case.policy_graph
     if case.annual_discount_percent:
         yield "discounting", f"{case.annual_discount_percent:.4g} % per year"
     if case.risk_averse_stages:

@@ -60,7 +60,8 @@ def _overview(found: Summary) -> Iterator[tuple[str, str]]:
 def _trained(training: TrainingSummary) -> Iterator[tuple[str, str]]:
     reason = f", stopped by {stopped_by(training.stopped_by)}" if training.stopped_by else ""
     yield "training", f"{count(training.iterations, 'iteration')} in {duration(training.seconds)}{reason}"
-    yield "lower bound", amount(training.lower_bound)
+    adjusted = f", of the risk-adjusted cost: {training.risk}" if training.risk else ""
+    yield "lower bound", f"{amount(training.lower_bound)}{adjusted}"
     active = "" if training.cuts == training.cuts_active else f", {training.cuts_active:,} active"
     yield "cuts", f"{training.cuts:,}{active}, from {training.lp_solves:,} linear programmes"
 

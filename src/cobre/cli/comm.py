@@ -20,7 +20,7 @@ from cobre.cli._complete import backend_names
 from cobre.cli._console import Color, ColorOption, FormatOption
 from cobre.cli._group import new_app
 from cobre.cli._installation import inspect_installation
-from cobre.comm import Topology, choose, create_communicator
+from cobre.comm import Topology, backend_to_start, choose, create_communicator
 from cobre.comm.bench import Measurement, count
 from cobre.comm.bench import bench as measure
 from cobre.comm.launch import group_environments, run_command
@@ -32,7 +32,10 @@ T = TypeVar("T")
 
 Backend = Annotated[
     str | None,
-    typer.Option(help="Backend; default: the one chosen here, or shm with -n.", autocompletion=backend_names),
+    typer.Option(
+        help="Backend; default: the one chosen here, or with -n COBRE_COMM_BACKEND, else shm.",
+        autocompletion=backend_names,
+    ),
 ]
 Ranks = Annotated[
     int | None,
@@ -83,7 +86,7 @@ def check(
     launcher has started: mpiexec -n 4 cobre comm check --backend mpi.
     Exits with 1 if a check fails.
     """
-    name = backend or (_chosen_here() if ranks is None else "shm")
+    name = _backend(backend, ranks)
     checks = [check for check in CHECKS if only in check.__name__]
     if not checks:
         raise typer.BadParameter(f"no check has {only!r} in its name", param_hint="--only")
@@ -91,7 +94,7 @@ def check(
         options = ["--only", only, "--output-format", output_format, "--color", color]
         _run_on_ranks(["check", "--backend", name, *options], name, ranks)
     as_json = output_format == "json"
-    runner = GroupRunner(lambda: create_communicator(name))
+    runner = GroupRunner(lambda: create_communicator(backend))
     outcomes = list(_with_progress(runner.rank, run_checks(runner, checks), len(checks), "checking", as_json))
     failed = sum(not outcome.passed for outcome in outcomes)
     if runner.rank == 0:
@@ -122,12 +125,12 @@ def bench(
     not include waiting for late ranks, as in programs that compute between calls. With more ranks than
     processors they mainly measure the scheduler.
     """
-    name = backend or (_chosen_here() if ranks is None else "shm")
+    name = _backend(backend, ranks)
     if ranks is not None:
         options = ["--budget", str(budget), "--output-format", output_format, "--color", color]
         _run_on_ranks(["bench", "--backend", name, *options], name, ranks)
     as_json = output_format == "json"
-    with create_communicator(name) as comm:
+    with create_communicator(backend) as comm:
         measured = list(
             _with_progress(comm.rank, measure(comm, budget_s=budget), count(), "measuring", as_json)
         )
@@ -135,11 +138,11 @@ def bench(
             _report_times(comm.topology, measured, as_json, color)
 
 
-def _chosen_here() -> str:
-    choice = choose(os.environ)
-    if choice.warning:
-        typer.echo(f"warning: {choice.warning}", err=True)
-    return choice.backend
+def _backend(named: str | None, ranks: int | None) -> str:
+    """The backend of ranks to start, or of the group to join."""
+    if ranks is not None:
+        return backend_to_start(named or "auto")
+    return named or choose(os.environ).backend
 
 
 def _run_on_ranks(arguments: list[str], backend: str, ranks: int) -> NoReturn:

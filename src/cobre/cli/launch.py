@@ -21,8 +21,10 @@ def launch(  # noqa: PLR0913, PLR0917  the options of a command
     ],
     backend: Annotated[
         str,
-        typer.Option(help="Communication backend; see cobre comm info.", autocompletion=backend_names),
-    ] = "shm",
+        typer.Option(
+            help="Communication backend; auto: COBRE_COMM_BACKEND, else shm.", autocompletion=backend_names
+        ),
+    ] = "auto",
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0, help="End all ranks after this time.")
     ] = None,
@@ -46,7 +48,8 @@ def launch(  # noqa: PLR0913, PLR0917  the options of a command
     Exits with 0 if all ranks do; else with the exit code of the first rank that failed, or 128 plus the
     number of the signal that killed it; 124 after the timeout; 130 after Ctrl-C.
     """
-    from cobre.comm.launch import group_environments, run_command  # noqa: PLC0415  imports NumPy
+    from cobre.comm import backend_to_start  # noqa: PLC0415  imports NumPy
+    from cobre.comm.launch import group_environments, run_command  # noqa: PLC0415
 
     variables = {}
     for setting in env or []:
@@ -54,5 +57,5 @@ def launch(  # noqa: PLR0913, PLR0917  the options of a command
         if not name or not equals:
             raise typer.BadParameter(f"{setting!r} does not have the form NAME=VALUE", param_hint="--env")
         variables[name] = value
-    with group_environments(backend, ranks, variables) as environments:
+    with group_environments(backend_to_start(backend), ranks, variables) as environments:
         raise typer.Exit(run_command(command, environments, timeout_s=timeout, grace_period_s=patience))

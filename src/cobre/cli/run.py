@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cobre.cli._complete import backend_names, case_folders
-from cobre.cli._console import COLOR_HELP, Color
-from cobre.cli._exit import launched_here, resumable
-from cobre.cli._reporter import Format, RunReporter, reporter_for
+from cobre.cli._console import COLOR_HELP, Color, plain_warnings
+from cobre.cli._exit import given_options, launched_here, resumable
+from cobre.cli._reporter import Format, reported, reporter_for
 
 
 def run(  # noqa: PLR0913, PLR0917  the options of a command
@@ -22,26 +21,32 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         typer.Argument(metavar="CASE", help="Case folder, with config.json.", autocompletion=case_folders),
     ],
     workers: Annotated[
-        int,
+        int | None,
         typer.Option(
             "-w",
             "--workers",
             metavar="N",
             min=1,
-            help="Number of worker processes (1 runs in this process).",
+            help="Number of worker processes; default: the ranks of a launcher, else this process.",
         ),
-    ] = 1,
+    ] = None,
     backend: Annotated[
         str,
         typer.Option(
-            help="Communication backend: auto, shm or tcp; see cobre comm info.",
+            help="Communication backend: auto, shm, tcp, mpi or local; see cobre comm info.",
             autocompletion=backend_names,
         ),
     ] = "auto",
     threads: Annotated[
-        int,
-        typer.Option("-t", "--threads", metavar="N", min=1, help="Threads per worker."),
-    ] = 1,
+        int | None,
+        typer.Option(
+            "-t",
+            "--threads",
+            metavar="N",
+            min=1,
+            help="Threads per worker; default: as the scheduler says, else the CPUs shared by the workers.",
+        ),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Resume from the last checkpoint in the output folder."),
@@ -85,52 +90,38 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
     from cobre.study import checkpoint_in, output_folder  # noqa: PLC0415
 
     options = {
-        "--workers": (workers, 1),
+        "--workers": (workers, None),
         "--backend": (backend, "auto"),
-        "--threads": (threads, 1),
+        "--threads": (threads, None),
         "--output": (output, None),
         "--output-format": (output_format, "human"),
         "--quiet": (quiet, False),
         "--color": (color, "auto"),
     }
-    resume_command = shlex.join(["cobre", "run", str(case), *_given(options), "--resume"])
+    resume_command = shlex.join(["cobre", "run", str(case), *given_options(options), "--resume"])
     is_root = launched_here().rank == 0
     reporter = reporter_for(output_format, quiet=quiet, color=color, is_root=is_root)
-    with _reported(reporter):
-        loaded = study.CaseLoader.load(case)
-        reporter.introduce(loaded)
-        if is_root:
-            _warn_of_idle_workers(workers, loaded.config.training.forward_passes)
-    folder = output_folder(loaded, output)
-    checkpoint = checkpoint_in(folder, loaded)
-    with (
-        resumable(checkpoint, resume_command),
-        _reported(reporter, checkpoint, resume_command),
-        reporter.listening() as listeners,
-    ):
-        execution = ExecutionOptions(workers, backend, threads)
-        done = study.run_case(loaded, execution, output=folder, resume=resume, listeners=listeners)
+    with ExitStack() as group:
+        with reported(reporter):
+            execution = group.enter_context(study.joined(ExecutionOptions(workers, backend, threads)))
+            loaded = execution.together(lambda: study.CaseLoader.load(case))
+            reporter.introduce(loaded)
+            if is_root:
+                _warn_of_idle_workers(workers, loaded.config.training.forward_passes)
+        folder = output_folder(loaded, output)
+        checkpoint = checkpoint_in(folder, loaded)
+        with (
+            resumable(checkpoint, resume_command),
+            plain_warnings(),
+            reported(reporter, checkpoint, resume_command),
+            reporter.listening() as listeners,
+        ):
+            done = study.run_case(loaded, execution, output=folder, resume=resume, listeners=listeners)
     reporter.finished(loaded, done)
 
 
-@contextmanager
-def _reported(reporter: RunReporter, checkpoint: Path | None = None, command: str = "") -> Iterator[None]:
-    """Report a failure, with the command that resumes the run if there is a checkpoint."""
-    try:
-        yield
-    except BaseException as error:
-        reporter.failed(error, command if checkpoint is not None and checkpoint.exists() else None)
-        raise
-
-
-def _given(options: dict[str, tuple[object, object]]) -> list[str]:
-    """Options that differ from their defaults, as command-line arguments."""
-    given = [(name, value) for name, (value, usual) in options.items() if value != usual]
-    return [part for name, value in given for part in ((name,) if value is True else (name, str(value)))]
-
-
-def _warn_of_idle_workers(workers: int, trajectories: int) -> None:
-    idle = workers - trajectories
+def _warn_of_idle_workers(workers: int | None, trajectories: int) -> None:
+    idle = (workers or 1) - trajectories
     if idle > 0:
         reason = (
             f"training.forward_passes is {trajectories}, so {idle} of {workers} workers are idle in training"

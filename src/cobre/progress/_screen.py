@@ -112,8 +112,14 @@ def _figures(state: ProgressState, width: int) -> list[Line]:
         ],
         [("mean cost   ", LABEL), (amount(event.estimate.mean), "bold"), (interval, "")],
         [("gap         ", LABEL), (gap_text(gap), "bold")],
-        [("cuts        ", LABEL), (f"{event.cuts_active:,}", "bold"), (f"  +{event.cuts_added:,}", LABEL)],
+        [("cuts        ", LABEL), (f"{event.cuts_active:,}", "bold"), (f"  {_new_cuts(event)}", LABEL)],
     ]
+
+
+def _new_cuts(event: IterationFinished) -> str:
+    """Return the cuts of an iteration: those added, and those that were there already."""
+    repeated = f", {event.cuts_repeated:,} repeated" if event.cuts_repeated else ""
+    return f"+{event.cuts_added:,}{repeated}"
 
 
 def _trend(bounds: Sequence[float]) -> str:

@@ -83,10 +83,11 @@ class ProgressState:
         event = self.started
         if event is None:
             return []
+        threads = f" ({event.threads_reason})" if event.threads_reason else ""
         return [
             f"training {count(event.nodes, 'node')} with {count(event.states, 'state')}, "
             f"{count(event.trajectories, 'trajectory', 'trajectories')} per iteration, on "
-            f"{count(event.ranks, 'rank')} of {count(event.threads, 'thread')} over {event.backend}",
+            f"{count(event.ranks, 'rank')} of {count(event.threads, 'thread')}{threads} over {event.backend}",
             f"stopping rule: {event.stop}",
         ]
 

@@ -133,7 +133,9 @@ def _has(results: Results, part: str) -> bool:
 
 def _settings(results: Results) -> dict[str, Any]:
     snapshot = results.metadata.get("configuration_snapshot", {})
-    return {"seed": snapshot.get("seed"), **dict(_leaves(snapshot.get("settings", {})))}
+    measures = {"risk_measure": snapshot.get("risk_measures", {})}
+    settings = {**snapshot.get("settings", {}), **measures}
+    return {"seed": snapshot.get("seed"), **dict(_leaves(settings))}
 
 
 def _inputs(results: Results) -> dict[str, Any]:

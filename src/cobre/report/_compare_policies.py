@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cobre.report._panel import Floats
+from cobre.report._panel import INFLOW_STATES, Floats
+from cobre.report._source import first_steps
 from cobre.report._storage import stored
 from cobre.results import Results
 from cobre.sddp import Policy
@@ -103,9 +104,12 @@ def _states(results: Results, policy: Policy) -> dict[str, list[dict[str, float]
     if not held:
         return {}
     some = range(min(STATES, len(next(iter(held.values())))))
-    lags = _lags(results, list(some))
+    lags = _past_inflows(results, list(some))
     found = {}
-    for place, node in enumerate(policy.nodes[:-1]):
+    stages = next(iter(held.values())).shape[1]
+    for node, place in first_steps(results, policy.nodes).items():
+        if place + 1 == stages:  # what follows it, if anything, is in no table
+            continue
         known = {state: rows[some, place] for state, rows in held.items()}
         known |= {name: rows[:, place + 1] for name, rows in lags.items()}
         if all(name in known for name in policy.states):
@@ -113,17 +117,18 @@ def _states(results: Results, policy: Policy) -> dict[str, list[dict[str, float]
     return found
 
 
-def _lags(results: Results, scenarios: list[int]) -> dict[str, Floats]:
-    """Past inflows at the beginning of each stage, scenarios by stages, by state name."""
-    if "inflow_lags" not in results.tables:
-        return {}
-    columns = ("hydro_id", "lag_index", "stage_id", "scenario_id", "inflow_m3s")
-    table = results.simulation("inflow_lags", columns, scenarios)
-    hydro, lag, stage, scenario, value = (table[name].to_numpy() for name in columns)
+def _past_inflows(results: Results, scenarios: list[int]) -> dict[str, Floats]:
+    """Past inflows that are states at the beginning of each stage, scenarios by stages, by state name."""
     found: dict[str, Floats] = {}
-    for one, k in sorted(set(zip(hydro.tolist(), lag.tolist(), strict=True))):
-        own = (hydro == one) & (lag == k)
-        rows = np.zeros((len(scenarios), int(stage.max()) + 1))
-        rows[scenario[own], stage[own]] = value[own]
-        found[f"inflow:{one}:{k}"] = rows
+    for name, (kind, number) in INFLOW_STATES.items():
+        if name not in results.tables:
+            continue
+        columns = ("hydro_id", number, "stage_id", "scenario_id", "inflow_m3s")
+        table = results.simulation(name, columns, scenarios)
+        hydro, lag, stage, scenario, value = (table[column].to_numpy() for column in columns)
+        for one, k in sorted(set(zip(hydro.tolist(), lag.tolist(), strict=True))):
+            own = (hydro == one) & (lag == k)
+            rows = np.zeros((len(scenarios), int(stage.max()) + 1))
+            rows[scenario[own], stage[own]] = value[own]
+            found[f"{kind}:{one}:{k}"] = rows
     return found

@@ -17,6 +17,8 @@ from cobre.report._theme import Theme, altair
 from cobre.results import Results
 
 OTHERS = "others"
+#: The column with the value of what follows a stage: a cost of the scenario only after the last stage.
+FUTURE = "future_cost"
 #: Components below this share of the total, or beyond this number, are shown together as others.
 LEAST, MOST = 1e-4, 7
 
@@ -27,6 +29,8 @@ def cost_label(column: str) -> str:
     >>> cost_label("thermal_cost"), cost_label("inflow_penalty_cost")
     ('fuel', 'negative inflows')
     """
+    if column == FUTURE:
+        return "after the last stage"
     every = (component for components in collect("outputs", "COSTS").values() for component in components)
     return next((component.label for component in every if component.name == column), column)
 

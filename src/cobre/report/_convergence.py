@@ -207,11 +207,13 @@ def caption(results: Results) -> str:
     """Final bound, simulated mean and gap."""
     known, reference = history(results), simulated(results)
     bound = float(known.bound[-1])
-    parts = [count(len(known.bound), "iteration"), f"lower bound {money(bound)}"]
+    adjusted = " of the risk-adjusted cost" if results.risk_averse else ""
+    parts = [count(len(known.bound), "iteration"), f"lower bound {money(bound)}{adjusted}"]
     if reference:
         mean, half = reference.mean, reference.half_width()
         parts.append(f"simulated mean {money_between(mean, half) if np.isfinite(half) else money(mean)}")
-        parts.append(f"gap {gap_text(relative_gap(bound, reference.mean))}")
+        gap = None if results.risk_averse else relative_gap(bound, reference.mean)
+        parts.append(f"gap {gap_text(gap)}")
     return " · ".join(parts)
 
 

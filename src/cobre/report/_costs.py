@@ -50,7 +50,8 @@ def levels(results: Results) -> dict[str, float]:
     named = {"P5": float(low), "mean": float(found.mean()), "P95": float(high)}
     named["CVaR 95 %"] = tail_mean(found, TAIL)
     with suppress(ResultsError, IndexError):  # a simulation without training has none
-        named["lower bound"] = float(results.convergence["lower_bound"][-1].as_py())
+        name = "risk-adjusted lower bound" if results.risk_averse else "lower bound"
+        named[name] = float(results.convergence["lower_bound"][-1].as_py())
     return named
 
 

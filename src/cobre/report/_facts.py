@@ -58,6 +58,11 @@ class Facts:
         return self.summary.simulation
 
     @property
+    def risk(self) -> str:
+        """Risk measures of the stages in words; empty if they are all the expectation."""
+        return self.training.risk if self.training else ""
+
+    @property
     def stages(self) -> int:
         """Number of stages, 0 if unknown."""
         return self.summary.dimensions.get("stages", 0)

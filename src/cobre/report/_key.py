@@ -48,12 +48,15 @@ def _bound(facts: Facts) -> KeyFigure:
     if facts.training is None:
         return KeyFigure("Lower bound", NONE, note="not trained here")
     words = money(facts.training.lower_bound)
-    return KeyFigure("Lower bound", *_split(words), "minimum expected cost of any policy")
+    cost = f"risk-adjusted cost: {facts.risk}" if facts.risk else "expected cost"
+    return KeyFigure("Lower bound", *_split(words), f"minimum {cost}")
 
 
 def _gap(facts: Facts) -> KeyFigure:
     if facts.training is None or facts.simulation is None:
         return KeyFigure("Gap", NONE, note="needs a training and a simulation")
+    if facts.risk:
+        return KeyFigure("Gap", NONE, note="undefined with a risk measure")
     bound, mean = facts.training.lower_bound, facts.simulation.mean
     gap = relative_gap(bound, mean)
     text = money(mean - bound) if gap is None else percent(gap).replace("-", "\N{MINUS SIGN}")

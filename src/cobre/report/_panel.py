@@ -30,6 +30,9 @@ ID_OF = {"costs": None} | {
     table: labels(kind).ID_COLUMN for kind, tables in collect("outputs", "TABLES").items() for table in tables
 }
 
+#: Tables of past inflows that are states: the kind of state, and the column of its number.
+INFLOW_STATES = {"inflow_lags": ("inflow", "lag_index"), "inflow_means": ("inflow_mean", "mean_index")}
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:
@@ -94,7 +97,10 @@ class Panel:
             some = range(first, min(first + step, self.scenarios))
             table = self.results.simulation(self.name, columns, None if len(some) == self.scenarios else some)
             if table.num_rows != rows * len(some):
-                reason = "its scenarios do not have the same rows; run the simulation again"
+                reason = (
+                    "its scenarios do not have the same rows: they are of stages with different blocks, "
+                    "which figures cannot show, or damaged, and the simulation must be run again"
+                )
                 place = self.results.folder / "simulation" / self.name
                 raise ResultsError(str(place), "damaged", reason)
             yield tuple(
@@ -121,7 +127,7 @@ def panel(results: Results, name: str) -> Panel:
         ResultsError: there is no simulation, it has not finished, or the case has no such entities.
     """
     require_simulation(results)
-    id_, part = ID_OF[name], "lag_index" if name == "inflow_lags" else "block_id"
+    id_, part = ID_OF[name], INFLOW_STATES[name][1] if name in INFLOW_STATES else "block_id"
     keys = results.simulation(name, ["stage_id", part, *([id_] if id_ else [])], [0])
     stage = keys["stage_id"].to_numpy().astype(np.int64)
     block = keys[part].fill_null(-1).to_numpy().astype(np.int64)

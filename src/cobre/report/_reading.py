@@ -40,7 +40,8 @@ def policy_line(facts: Facts) -> str:
     if simulation is None:
         if training is None:
             return "There is no policy yet: no iteration has finished."
-        return f"Lower bound {money(training.lower_bound)}; the policy has not been simulated."
+        adjusted = f" of the risk-adjusted cost ({facts.risk})" if facts.risk else ""
+        return f"Lower bound {money(training.lower_bound)}{adjusted}; the policy has not been simulated."
     interval = "" if simulation.half_width is None else "95 % CI, "
     mean = f"Simulated mean {cost_words(facts)} ({interval}{count(simulation.scenarios, 'scenario')})"
     if training is None:
@@ -61,6 +62,8 @@ def gap_words(facts: Facts) -> str:
     training, simulation = facts.training, facts.simulation
     if training is None or simulation is None:
         return "no gap without training and simulation"
+    if facts.risk:
+        return f"not comparable: the bound is of the risk-adjusted cost ({facts.risk})"
     if simulation.half_width is None:
         return "gap unknown from one scenario; simulate more"
     bound, gap = training.lower_bound, simulation.mean - training.lower_bound
@@ -70,7 +73,7 @@ def gap_words(facts: Facts) -> str:
     size = money(abs(gap)) if relative is None else percent(abs(relative))
     if gap > 0:
         return f"gap {size}, more than sampling error"
-    return f"mean {size} below the bound, as for risk-averse training or out-of-sample scenarios"
+    return f"mean {size} below the bound, as for out-of-sample scenarios"
 
 
 def system_line(facts: Facts) -> str:
@@ -158,7 +161,7 @@ def _advice(facts: Facts) -> str:
 
 def _gap_is_large(facts: Facts) -> bool:
     training, simulation = facts.training, facts.simulation
-    if training is None or simulation is None or simulation.half_width is None:
+    if training is None or simulation is None or simulation.half_width is None or facts.risk:
         return False
     gap = simulation.mean - training.lower_bound
     return gap > max(simulation.half_width, LARGE * abs(training.lower_bound))

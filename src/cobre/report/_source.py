@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from cobre.elements import KINDS, by_entity_code
 from cobre.elements import labels as element_labels
 from cobre.errors import ResultsError
-from cobre.results import Results, read
+from cobre.results import POLICY_STAGE, Results, read
 
 #: Results that were read, a result folder, or the tables of a training by name.
 Source = Results | str | os.PathLike[str] | Mapping[str, pa.Table]
@@ -123,9 +123,23 @@ def entities(results: Results) -> dict[str, dict[int, Entity]]:
 def calendar(results: Results) -> tuple[Period, ...]:
     """Calendar periods of the stages; empty if the folder has none."""
     rows = _dictionary(results, "stages.csv")
+    if not all(row["start_date"] for row in rows):
+        return ()
     return tuple(
         Period(date.fromisoformat(row["start_date"]), date.fromisoformat(row["end_date"])) for row in rows
     )
+
+
+def first_steps(results: Results, nodes: Sequence[str]) -> dict[str, int]:
+    """Stage of a trajectory in which all of them are first in a node of the policy, by the node's name.
+
+    Without nodes in which only some of them are.
+    """
+    rows = _dictionary(results, "stages.csv")
+    if not rows or POLICY_STAGE.name not in rows[0]:
+        return {node: step for step, node in enumerate(nodes)}
+    steps = {row[POLICY_STAGE.name]: int(row["stage_id"]) for row in reversed(rows)}
+    return {node: steps[node] for node in nodes if node in steps}
 
 
 def label_of(results: Results, stage: int) -> str:

@@ -11,6 +11,8 @@ import numpy as np
 
 from cobre.errors import ResultsError
 from cobre.estimates import Estimate, gap_percent
+from cobre.formatting import risk_text
+from cobre.report._components import FUTURE
 from cobre.report._costs import totals
 from cobre.report._panel import Floats, panel
 from cobre.report._source import Source, label_of, labels, opened
@@ -35,6 +37,7 @@ class TrainingSummary:
         cuts: cuts generated.
         cuts_active: cuts that are active.
         lp_solves: linear programmes solved in forward and backward passes.
+        risk: risk measures of the stages in words; empty if all are the expectation.
     """
 
     iterations: int
@@ -46,6 +49,7 @@ class TrainingSummary:
     cuts: int
     cuts_active: int
     lp_solves: int
+    risk: str = ""
 
 
 @dataclass(frozen=True)
@@ -230,6 +234,7 @@ def _training(results: Results) -> TrainingSummary | None:
         cuts=added,
         cuts_active=last["cuts_active"],
         lp_solves=solves,
+        risk=risk_text(list(results.risk_measures.values())),
     )
 
 
@@ -265,14 +270,17 @@ def _simulation(results: Results, training: TrainingSummary | None) -> Simulatio
         median=median,
         p90=p90,
         most=most,
-        gap_percent=gap_percent(training.lower_bound, estimate.mean) if training else None,
+        gap_percent=None
+        if training is None or results.risk_averse
+        else gap_percent(training.lower_bound, estimate.mean),
         components=_largest_first(components),
     )
 
 
 def component_means(results: Results) -> dict[str, float]:
-    """Mean present value of each cost component over the scenarios."""
+    """Mean present value of each cost component over the scenarios, and of what follows the last stage."""
     costs = panel(results, "costs")
+    last = costs.stage == costs.stages - 1
 
     def add(discount: Floats, *columns: Floats) -> Floats:
         return np.stack([(discount * values).sum(axis=1) for values in columns], axis=1)
@@ -280,7 +288,11 @@ def component_means(results: Results) -> dict[str, float]:
     summed = {part for component in results.cost_components for part in component.sum_of}
     names = [one.name for one in results.cost_components if one.name not in summed]
     means = costs.gather(("discount_factor", *names), add).mean(axis=0)
-    return dict(zip(names, means.tolist(), strict=True))
+    found = dict(zip(names, means.tolist(), strict=True))
+    columns = (FUTURE, "discount_factor")
+    after = float(costs.gather(columns, lambda cost, factor: (cost * factor * last).sum(axis=1)).mean())
+    is_there = abs(after) > 1e-9 * sum(map(abs, found.values()))
+    return {**found, FUTURE: after if is_there else 0.0}
 
 
 def _largest_first(values: dict[str, float]) -> dict[str, float]:

@@ -11,8 +11,8 @@ from cobre.errors import ResultsError
 from cobre.formatting import money
 from cobre.report._axes import GROUPED, NUMBER, key, money_y, named, of
 from cobre.report._figure import Columns, Figure, Options, grouped, rounded
-from cobre.report._panel import Floats, panel, require_simulation
-from cobre.report._source import label_of, labels, remembered
+from cobre.report._panel import INFLOW_STATES, Floats, panel, require_simulation
+from cobre.report._source import first_steps, label_of, labels, remembered
 from cobre.report._storage import bounds, stored, volumes
 from cobre.report._theme import Theme, altair
 from cobre.results import Results
@@ -62,15 +62,15 @@ def policy_of(results: Results) -> Policy:
 def mean_states(results: Results) -> dict[str, Floats]:
     """Simulated means of the states after each stage, stored quantities and past inflows, by state name."""
     found = {state: values.mean(axis=0) for state, values in stored(results).items()}
-    hydros = panel(results, "hydros")
-    latest = hydros.means("incremental_inflow_m3s")[0][hydros.first_rows]
-    found |= {f"inflow:{hydro}:1": values for hydro, values in zip(hydros.ids, latest, strict=True)}
-    if "inflow_lags" in results.tables:
-        lags = panel(results, "inflow_lags")
-        means = lags.means("inflow_m3s")[0]
-        for hydro, lag in {*zip(lags.entity.tolist(), lags.block.tolist(), strict=True)}:
-            own = (lags.entity == hydro) & (lags.block == lag)  # after the stage, each lag is one stage older
-            found[f"inflow:{hydro}:{lag + 1}"] = means[own][np.argsort(lags.stage[own])]
+    for table, (kind, _) in INFLOW_STATES.items():
+        if table in results.tables:
+            lags = panel(results, table)
+            means = lags.means("inflow_m3s")[0]
+            for hydro, number in {*zip(lags.entity.tolist(), lags.block.tolist(), strict=True)}:
+                own = (lags.entity == hydro) & (lags.block == number)
+                before = means[own][np.argsort(lags.stage[own])]
+                # What is known before a stage is what was after the one before it; nothing needs the last.
+                found[f"{kind}:{hydro}:{number}"] = np.append(before[1:], np.nan)
     return found
 
 
@@ -78,7 +78,8 @@ def options(results: Results) -> Options:
     """Options: plants with a reservoir, and stages with cuts."""
     require_simulation(results)
     policy = policy_of(results)
-    with_cuts = [stage for stage, node in enumerate(policy.nodes) if policy.cuts(node).active.any()]
+    steps = first_steps(results, policy.nodes)
+    with_cuts = [steps[node] for node in steps if policy.cuts(node).active.any()]
     hydros = [int(name.split(":")[1]) for name in policy.states if name.startswith("storage:")]
     hydros = [hydro for hydro in hydros if np.ptp(_range(results, hydro)) > 0]
     if not (with_cuts and hydros):
@@ -95,16 +96,17 @@ def sliced(results: Results, hydro: int, stage: int) -> FutureCostSlice:
     """Return the future cost after a stage along the volume of a reservoir."""
     states = {name: float(values[stage]) for name, values in mean_states(results).items()}
     name, mean = f"storage:{hydro}", states[f"storage:{hydro}"]
+    policy = policy_of(results)
+    node = next(node for node, step in first_steps(results, policy.nodes).items() if step == stage)
     volume = np.linspace(*_range(results, hydro, stage), POINTS)
-    value, slope = along(policy_of(results), stage, states, name, np.append(volume, mean))
+    value, slope = along(policy, node, states, name, np.append(volume, mean))
     return FutureCostSlice(volume, value[:-1], slope[:-1], mean, float(value[-1]), float(slope[-1]))
 
 
 def along(
-    policy: Policy, stage: int, states: dict[str, float], name: str, points: Floats
+    policy: Policy, node: str, states: dict[str, float], name: str, points: Floats
 ) -> tuple[Floats, Floats]:
     """Future cost and its derivative at points that differ in one state, as `Policy.value` gives them."""
-    node = policy.nodes[stage]
     record, place = policy.records[node], policy.states.index(name)
     cuts, families = record.cuts[record.active], record.families[record.active]
     rest = np.array([0.0 if state == name else states[state] for state in policy.states])

@@ -7,14 +7,16 @@ The folder has the layout, the tables and the columns of Cobre's output format 2
 from cobre.elements.tables import Column
 from cobre.results._columns import schema_of
 from cobre.results._files import write_bytes
+from cobre.results._lock import exclusive_output
 from cobre.results._manifest import RunDescription, RunTopology
 from cobre.results._reader import Results, read
-from cobre.results._simulation_tables import SIMULATION, cost_columns, cost_components
+from cobre.results._simulation_tables import POLICY_STAGE, SIMULATION, cost_columns, cost_components
 from cobre.results._training_log import TrainingLog
 from cobre.results._training_tables import TRAINING
 from cobre.results._writer import Writer
 
 __all__ = [
+    "POLICY_STAGE",
     "SIMULATION",
     "TRAINING",
     "Column",
@@ -25,6 +27,7 @@ __all__ = [
     "Writer",
     "cost_columns",
     "cost_components",
+    "exclusive_output",
     "read",
     "schema_of",
     "write_bytes",

@@ -13,7 +13,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from cobre.elements.registry import KINDS, by_entity_code, collect, described, elements_of, labels
 from cobre.elements.tables import BoundType, StateGroup
 from cobre.results._columns import TYPES, schema_of
-from cobre.results._simulation_tables import simulation_tables
+from cobre.results._periods import periods
+from cobre.results._simulation_tables import POLICY_STAGE, simulation_tables
 from cobre.results._training_tables import TRAINING
 from cobre.system import System
 
@@ -43,9 +44,18 @@ def entities(system: System) -> bytes:
 
 
 def stages(system: System) -> bytes:
-    """The file ``stages.csv``, by which the numbers of stages become dates."""
-    rows = [(number, stage.start, stage.end, stage.season) for number, stage in enumerate(system.stages)]
-    return _csv(("stage_id", "start_date", "end_date", "season_id"), rows)
+    """The file ``stages.csv``, by which the numbers of stages become dates, and stages of the case.
+
+    The dates of a cyclic study go on from cycle to cycle. Where trajectories may be in different stages of
+    the case after as many others, that stage is left empty, and so are dates if they differ.
+    """
+    graph, header = system.graph, ("stage_id", "start_date", "end_date", "season_id")
+    dates: Sequence[Sequence[Any]] = periods(system) or [("", "", "")] * len(graph.steps)
+    rows = [(number, *period) for number, period in enumerate(dates)]
+    if graph.is_chain:
+        return _csv(header, rows)
+    ids = [system.stages[stages[0]].id if len(stages) == 1 else "" for stages in graph.steps]
+    return _csv((*header, POLICY_STAGE.name), [(*row, id_) for row, id_ in zip(rows, ids, strict=True)])
 
 
 def variables(system: System) -> bytes:
@@ -92,10 +102,11 @@ def _bound_rows(system: System) -> Iterator[tuple[int, int, int, int | None, int
         bounds: Sequence[BoundType] = collect("outputs", "BOUNDS").get(kind, ())
         for element in elements_of(system, kind):
             series = [(bound.code, bound.of(element)) for bound in bounds]
-            for stage in range(len(system.stages)):
+            for step, stages in enumerate(system.graph.steps):
                 for bound_code, values in series:
-                    for block, value in _by_block(values[stage]):
-                        yield code, element.id, stage, block, bound_code, value
+                    limits = [list(_by_block(values[stage])) for stage in stages]
+                    for block, value in limits[0] if limits.count(limits[0]) == len(limits) else ():
+                        yield code, element.id, step, block, bound_code, value
 
 
 def _of_kinds(attribute: str, kinds: Collection[str]) -> list[Any]:

@@ -23,6 +23,8 @@ from cobre.errors import OutputError
 
 #: Says in which state its folder is.
 MANIFEST = "_manifest.json"
+#: Empty file beside a manifest that says complete: what Cobre's own readers look for.
+SUCCESS = "_SUCCESS"
 
 #: Small files: a dictionary or statistics would be most of them, and reading all is what readers do.
 PARQUET = {"use_dictionary": False, "write_statistics": False, "store_schema": False, "version": "2.6"}
@@ -101,6 +103,8 @@ def make_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise OutputError(str(folder), "it is a file, not a folder") from error
     except OSError as error:
         raise OutputError(str(folder), error.strerror or str(error)) from error
 

@@ -72,6 +72,7 @@ class RunDescription:
         settings: those of ``config.json``, defaults included, in JSON's types.
         topology: ranks, threads and hosts.
         case: the case folder, whose files are hashed.
+        provenance: where the stochastic model comes from.
     """
 
     system: System
@@ -80,6 +81,7 @@ class RunDescription:
     settings: Mapping[str, Any] = field(default_factory=dict)
     topology: RunTopology = RunTopology()
     case: Path | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def max_iterations(self) -> int | None:
@@ -160,17 +162,18 @@ def metadata(run: RunDescription) -> dict[str, Any]:
             "started_at": started,
             "completed_at": None,
             "duration_seconds": None,
-            "cobre_version": cobre.__version__,
-            "solver": "highs",
-            "solver_version": version("highspy"),
-            "hostname": socket.gethostname(),
-            "user": _user(),
+            **_program(),
         },
         "configuration_snapshot": {
             "seed": run.seed,
             "forward_passes": training.get("forward_passes"),
             "stopping_mode": training.get("stopping_mode", "any"),
             "policy_mode": run.settings.get("policy", {}).get("mode", "fresh"),
+            "policy_graph": {
+                "type": "finite_horizon" if system.graph.horizon is None else "cyclic",
+                "stages_per_trajectory": len(system.graph.steps),
+            },
+            "risk_measures": {str(stage.id): dict(stage.risk) for stage in system.stages},
             "settings": dict(run.settings),
         },
         "problem_dimensions": {
@@ -195,10 +198,20 @@ def metadata(run: RunDescription) -> dict[str, Any]:
     }
 
 
-def finished_metadata(content: Mapping[str, Any], log: TrainingLog) -> dict[str, Any]:
-    """The metadata of a training that has ended."""
+def finished_metadata(
+    content: Mapping[str, Any], log: TrainingLog, manifest: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The metadata of a training that has ended, with what Cobre's own readers take from them."""
     info = {**content["run_info"], "completed_at": now(), "duration_seconds": log.seconds}
-    return {**content, "run_info": info, "performance_summary": {"total_lp_solves": log.solves}}
+    ended = {name: manifest[name] for name in ("status", "iterations", "convergence", "distribution")}
+    performance = {"total_lp_solves": log.solves}
+    return {
+        **ended,
+        "row_pool": manifest["cuts"],
+        **content,
+        "run_info": info,
+        "performance_summary": performance,
+    }
 
 
 def simulation_manifest(scenarios: int, topology: RunTopology) -> dict[str, Any]:
@@ -211,6 +224,21 @@ def simulation_manifest(scenarios: int, topology: RunTopology) -> dict[str, Any]
         "scenarios": {"total": scenarios, "completed": 0, "failed": 0},
         "tables": [],
         "distribution": topology.described(),
+    }
+
+
+def simulation_metadata(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a simulation that has ended: its manifest, and who computed."""
+    return {**manifest, **_program()}
+
+
+def _program() -> dict[str, Any]:
+    return {
+        "cobre_version": cobre.__version__,
+        "solver": "highs",
+        "solver_version": version("highspy"),
+        "hostname": socket.gethostname(),
+        "user": _user(),
     }
 
 

@@ -19,7 +19,7 @@ from cobre.errors import ResultsError
 from cobre.formatting import html_card
 from cobre.results._columns import schema_of
 from cobre.results._files import MANIFEST
-from cobre.results._simulation_tables import SIMULATION, cost_columns, cost_components
+from cobre.results._simulation_tables import POLICY_STAGE, SIMULATION, cost_columns, cost_components
 from cobre.results._training_tables import TRAINING
 from cobre.results._writer import partition
 
@@ -78,6 +78,18 @@ class Results:
         return self.folder / folder / "policy.cobre"
 
     @property
+    def risk_measures(self) -> dict[str, dict[str, Any]]:
+        """The risk measure of each stage of the training, by id; empty if the folder does not say."""
+        snapshot = self.metadata.get("configuration_snapshot", {})
+        measures: dict[str, dict[str, Any]] = snapshot.get("risk_measures", {})
+        return measures
+
+    @property
+    def risk_averse(self) -> bool:
+        """True if the bound is of a risk-adjusted cost, which does not compare with simulated means."""
+        return any(measure["measure"] != "expectation" for measure in self.risk_measures.values())
+
+    @property
     def tables(self) -> tuple[str, ...]:
         """The names of the simulation's tables."""
         return tuple((self.simulation_manifest or {}).get("tables", ()))
@@ -120,7 +132,10 @@ class Results:
         for path in paths:
             if not path.exists():
                 raise ResultsError(str(path), "damaged", "a scenario is missing; run the simulation again")
-        columns = cost_columns(self._kinds) if name == "costs" else SIMULATION[name]
+        columns = SIMULATION[name]
+        if name == "costs":
+            has_stages = bool(paths) and POLICY_STAGE.name in pq.read_schema(paths[0]).names
+            columns = cost_columns(self._kinds, has_stages=has_stages)
         schema = pa.schema([*schema_of(columns), _SCENARIO])
         hive = ds.partitioning(pa.schema([_SCENARIO]), flavor="hive")
         return ds.dataset(

@@ -10,6 +10,11 @@ from collections.abc import Collection
 from cobre.elements.registry import KINDS, collect, labels
 from cobre.elements.tables import BLOCK, LAST, STAGE, Column, CostComponent, given
 
+#: A column that costs have where stages do not just follow one another.
+POLICY_STAGE = Column(
+    "policy_stage_id", "int32", "id", "id in stages.json of the stage in which the scenario is"
+)
+
 
 def cost_components(kinds: Collection[str] = KINDS) -> list[CostComponent]:
     """Return the components of a stage's cost in a system that has elements of some kinds.
@@ -25,8 +30,11 @@ def cost_components(kinds: Collection[str] = KINDS) -> list[CostComponent]:
     return sorted(found, key=lambda component: component.place)
 
 
-def cost_columns(kinds: Collection[str] = KINDS) -> tuple[Column, ...]:
-    """Return the columns of ``costs`` for a system that has elements of some kinds."""
+def cost_columns(kinds: Collection[str] = KINDS, *, has_stages: bool = False) -> tuple[Column, ...]:
+    """Return the columns of ``costs`` for a system that has elements of some kinds.
+
+    With the stages of the case, where these do not just follow one another.
+    """
     return (
         STAGE,
         BLOCK,
@@ -38,6 +46,7 @@ def cost_columns(kinds: Collection[str] = KINDS) -> tuple[Column, ...]:
         ),
         Column("discount_factor", "float64", "1", "discount factor to the beginning of the study"),
         *given("$", *((component.name, component.meaning) for component in cost_components(kinds))),
+        *((POLICY_STAGE,) if has_stages else ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -23,7 +24,7 @@ class TrainingLog:
         finished = Iteration(event, event.seconds - self.seconds, active)
         self.seconds = event.seconds
         for name, columns in FILLED.items():
-            for record in event.ranks if name == "timing/mpi_ranks" else [finished]:
+            for record in _records(name, finished):
                 row = {filled.column.name: filled.value(record) for filled in columns}
                 self._rows[name].append({"iteration": event.iteration, **row})
 
@@ -67,3 +68,13 @@ class TrainingLog:
     def _last(self, name: str) -> float | None:
         rows = self._rows["convergence"]
         return rows[-1][name] if rows else None
+
+
+def _records(table: str, finished: Iteration) -> Sequence[Any]:
+    """What the rows of an iteration are filled from."""
+    if table == "timing/mpi_ranks":
+        records: Sequence[Any] = finished.event.ranks
+        return records
+    if table == "solver/retry_histogram" and not finished.event.retries:
+        return ()
+    return (finished,)

@@ -40,12 +40,14 @@ class Iteration:
     @property
     def cuts_removed(self) -> int:
         """Cuts set aside by selection."""
-        return int(self.active_before + self.event.cuts_added - self.event.cuts_active)
+        event = self.event
+        return int(self.active_before + event.cuts_added + event.cuts_revived - event.cuts_active)
 
     @property
     def gap_percent(self) -> float | None:
-        """The gap between the bound and the mean cost."""
-        return gap_percent(self.event.bound, self.event.estimate.mean)
+        """The gap between the bound and the mean cost; None where they are of different quantities."""
+        event = self.event
+        return gap_percent(event.bound, event.estimate.mean) if event.risk_neutral else None
 
     @property
     def overhead_s(self) -> float:
@@ -86,7 +88,12 @@ def _unmeasured(kind: str, *names: str) -> Iterator[Filled]:
 
 
 CONVERGENCE = (
-    _number("lower_bound", "$", "bound on the value of the problem, after the iteration", "event.bound"),
+    _number(
+        "lower_bound",
+        "$",
+        "bound on the expected cost, or the risk-adjusted one with risk measures, after the iteration",
+        "event.bound",
+    ),
     _number("upper_bound_mean", "$", "mean cost of the iteration's trajectories", "event.estimate.mean"),
     _number("upper_bound_std", "$", "standard deviation of these", "event.estimate.standard_deviation"),
     Filled(
@@ -94,7 +101,7 @@ CONVERGENCE = (
             "gap_percent",
             "float64",
             "%",
-            "from the bound to the mean; null unless the bound is positive",
+            "from the bound to the mean; null unless the bound is positive, and with a risk measure",
             True,
         ),
         attrgetter("gap_percent"),
@@ -161,13 +168,21 @@ SOLVER_ITERATIONS = (
     *_unmeasured("uint64", "basis_reconstructions"),
 )
 
+SOLVER_RETRIES = (
+    _constant("phase", "string", "not told apart, always null", None, ""),
+    _constant("stage", "int32", "not told apart, always null", None),
+    Filled(Column("retry_level", "uint32", "count", "attempts after the first: 1"), lambda _: 1),
+    _count("count", "linear programmes solved at this attempt", "event.retries", "uint64"),
+)
+
 #: Tables that a training fills, by their names: the columns after ``iteration``. ``timing/mpi_ranks`` has a
-#: row per rank, the others have one per iteration.
+#: row per rank, ``solver/retry_histogram`` one per iteration with retries, the others one per iteration.
 FILLED: dict[str, tuple[Filled, ...]] = {
     "convergence": CONVERGENCE,
     "timing/iterations": ITERATION_TIMINGS,
     "timing/mpi_ranks": RANK_TIMINGS,
     "solver/iterations": SOLVER_ITERATIONS,
+    "solver/retry_histogram": SOLVER_RETRIES,
 }
 
 BOUNDS = (
@@ -181,7 +196,7 @@ BOUNDS = (
 
 
 def _columns(name: str) -> tuple[Column, ...]:
-    kind = "uint32" if name == "solver/iterations" else "int32"  # as the format has it
+    kind = "uint32" if name.startswith("solver/") else "int32"  # as the format has it
     number = Column("iteration", kind, "id", "number of the iteration, from 1")
     return (number, *(filled.column for filled in FILLED[name]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +19,7 @@ from cobre.results import _dictionaries as dictionaries
 from cobre.results import _manifest as manifests
 from cobre.results._files import (
     MANIFEST,
+    SUCCESS,
     digest,
     make_folder,
     remove,
@@ -28,11 +29,22 @@ from cobre.results._files import (
     write_table,
 )
 from cobre.results._manifest import RunDescription, RunTopology
+from cobre.results._simulation_solver import solver_tables
 from cobre.results._simulation_tables import SIMULATION
 from cobre.results._training_log import TrainingLog
 
 #: Threads that write: while one waits for the file system, others encode.
 _THREADS = 4
+#: What the folder of the stochastic model may have.
+STOCHASTIC = (
+    "noise_openings.parquet",
+    "inflow_seasonal_stats.parquet",
+    "inflow_ar_coefficients.parquet",
+    "inflow_annual_component.parquet",
+    "load_seasonal_stats.parquet",
+    "correlation.json",
+    "fitting_report.json",
+)
 
 
 class Writer:
@@ -61,6 +73,10 @@ class Writer:
         """The file of the policy."""
         return self.folder / self._policy / "policy.cobre"
 
+    @property
+    def _states_path(self) -> Path:
+        return self.policy_path.with_name("states.parquet")
+
     # Training
 
     @property
@@ -81,13 +97,39 @@ class Writer:
         """
         self._claim()
         self._write_manifest("training", manifests.training_manifest(run))
-        for name in ("convergence.parquet", "metadata.json", "timing", "solver", "dictionaries"):
+        for name in (SUCCESS, "convergence.parquet", "metadata.json", "timing", "solver", "dictionaries"):
             remove(self._training / name)
+        remove(self._states_path)
+        for name in STOCHASTIC:
+            remove(self.folder / "stochastic" / name)
         self._remove_scenarios()  # they are of another policy
         remove(self.folder / "simulation" / MANIFEST)
         make_folder(self.policy_path.parent)
         write_json(self._training / "metadata.json", manifests.metadata(run))
+        write_json(self._training / "model_provenance.json", run.provenance)
         self._write_dictionaries(run)
+
+    def stochastic(self, files: Mapping[str, pa.Table | Mapping[str, Any]]) -> None:
+        """Write the stochastic model: tables, and the content of JSON files, by the names of their files."""
+        for name, content in files.items():
+            path = self.folder / "stochastic" / name
+            if isinstance(content, pa.Table):
+                write_table(path, content, self._compression)
+            else:
+                write_json(path, content)
+
+    def states(self, names: Sequence[str], visited: Mapping[str, NDArray[np.float64]]) -> None:
+        """Write the states at which cuts were made.
+
+        Args:
+            names: of the states.
+            visited: by the id of the stage after which they were met, a row for each of them.
+        """
+        ids = [np.full(len(states), int(stage), np.int32) for stage, states in visited.items()]
+        stages = np.concatenate([np.empty(0, np.int32), *ids])
+        rows = np.concatenate([np.empty((0, len(names))), *visited.values()])
+        columns = {"stage_id": stages} | {name: rows[:, i] for i, name in enumerate(names)}
+        write_table(self._states_path, pa.table(columns), self._compression)
 
     def training(self, log: TrainingLog) -> None:
         """Write the tables of a training as they are now."""
@@ -105,11 +147,11 @@ class Writer:
         self.training(log)
         known = {"convergence": self._training / "convergence.parquet", "policy": self.policy_path}
         checksum = {name: digest(path) for name, path in known.items() if path.exists()}
-        about = self._read("training", "metadata.json")
-        write_json(self._training / "metadata.json", manifests.finished_metadata(about, log))
-        begun = self._read("training")
+        begun, about = self._read("training"), self._read("training", "metadata.json")
         manifest = manifests.finished_manifest(begun, log, reason, converged, checksum)
+        write_json(self._training / "metadata.json", manifests.finished_metadata(about, log, manifest))
         self._write_manifest("training", manifest)
+        write_bytes(self._training / SUCCESS, b"")
 
     # Simulation
 
@@ -124,12 +166,14 @@ class Writer:
         Args:
             scenarios: how many there will be.
             topology: ranks, threads and hosts.
-            run: what is simulated, for dictionaries; a training has written its own.
+            run: what is simulated, for dictionaries; a training has written its own, but trajectories of a
+                cyclic study may be longer now.
         """
         self._claim()
         self._write_manifest("simulation", manifests.simulation_manifest(scenarios, topology))
         self._remove_scenarios()
-        if run is not None and not (self._training / MANIFEST).exists():
+        has_dictionaries = (self._training / MANIFEST).exists()
+        if run is not None and (not has_dictionaries or run.system.graph.horizon is not None):
             self._write_dictionaries(run)
 
     def scenarios(self, tables: Mapping[str, pa.Table]) -> None:
@@ -152,13 +196,18 @@ class Writer:
                 pass  # but raise what was raised
         settle(self.folder)
 
-    def finish_simulation(self) -> None:
+    def finish_simulation(self, ranks: Sequence[Any] = ()) -> None:
         """Mark the simulation as complete, when all ranks have written their scenarios.
+
+        Args:
+            ranks: what solving took each, with the fields of `cobre.sddp.events.RankSolves`.
 
         Raises:
             OutputError: some are missing.
         """
         manifest, folder = self._read("simulation"), self.folder / "simulation"
+        for name, table in solver_tables(ranks).items():
+            write_table(folder / f"{name}.parquet", table, self._compression)
         total = manifest["scenarios"]["total"]
         tables = [name for name in SIMULATION if (folder / name).is_dir()]
         there = min((sum(1 for _ in (folder / name).glob("*/data.parquet")) for name in tables), default=0)
@@ -169,10 +218,12 @@ class Writer:
             "scenarios": {"total": total, "completed": there, "failed": 0},
             "tables": tables,
         }
+        write_json(folder / "metadata.json", manifests.simulation_metadata(manifest))
         self._write_manifest("simulation", manifest)
         if not whole:
             reason = f"{there} of {total} scenarios are there; do all ranks see the same folder?"
             raise OutputError(str(folder), reason)
+        write_bytes(folder / SUCCESS, b"")
 
     # Failure
 
@@ -206,7 +257,8 @@ class Writer:
                 raise OutputError(str(part), reason)
 
     def _remove_scenarios(self) -> None:
-        for name in dict.fromkeys(table.split("/")[0] for table in SIMULATION):
+        tables = dict.fromkeys(table.split("/")[0] for table in SIMULATION)
+        for name in (SUCCESS, "metadata.json", "solver", *tables):
             remove(self.folder / "simulation" / name)
 
     def _write_dictionaries(self, run: RunDescription) -> None:

@@ -1,7 +1,16 @@
 """From a case folder to a policy and a simulation: the one path of a run."""
 
 from cobre.study._plan import RunPlan, checkpoint_in, output_folder
-from cobre.study._public import CaseLoader, ValidationResult, run, run_case, simulate, train, validate
+from cobre.study._public import (
+    CaseLoader,
+    ValidationResult,
+    joined,
+    run,
+    run_case,
+    simulate,
+    train,
+    validate,
+)
 from cobre.study._results import ProgressEvent, RunResult, SimulationResult, TrainingResult, WorkerInfo
 from cobre.study._running import Runner, run_plan
 from cobre.study._study import Study
@@ -18,6 +27,7 @@ __all__ = [
     "ValidationResult",
     "WorkerInfo",
     "checkpoint_in",
+    "joined",
     "output_folder",
     "run",
     "run_case",

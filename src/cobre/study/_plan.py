@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from cobre.case import Case
 from cobre.errors import PolicyFileError
@@ -67,6 +68,17 @@ class RunPlan:
         """Plan the simulation of a policy."""
         return cls(study, _writer(study, output), None, study.simulation_of(policy), policy)
 
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the bits of results, by the user's names and in JSON's types."""
+        config = self.study.case.config.model_dump(mode="json", by_alias=True)
+        return {
+            **_flat(config),
+            "problem": self.study.problem.fingerprint,
+            **(self.training.facts() if self.training else {}),
+            "simulation.scenario_source": self.simulation.method.sampling.spec() if self.simulation else None,
+            "policy": self.policy.digest if self.policy else None,
+        }
+
     @property
     def checkpoint_path(self) -> Path:
         """Path of the checkpoint."""
@@ -123,6 +135,14 @@ class RunPlan:
         if asked.enabled is False:
             return None
         return Checkpoint(self.checkpoint_path, asked.interval_iterations or CHECKPOINT_INTERVAL)
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings by their dotted names, as messages have them."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        found |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return found
 
 
 def _writer(study: Study, output: str | Path) -> Writer:

@@ -18,6 +18,7 @@ from cobre.sddp import (
     Event,
     IterationFinished,
     Policy,
+    RankTimes,
     SimulationProgress,
     TrainedPolicy,
 )
@@ -60,11 +61,12 @@ class ProgressEvent:
         iteration: from 1.
         lower_bound: after it.
         upper_bound: the mean cost of its trajectories, an estimate.
-        gap: between the two, relatively.
-        iteration_time_ms: what the iteration took.
-        scenarios_complete: simulated so far.
+        gap: between the two, relatively; None where it is undefined, as with a risk measure.
+        iteration_time_ms: what the iteration took this worker.
+        waiting_ms: of that, what it waited for the slowest worker; 0 where there is only one.
+        scenarios_complete: simulated so far, by all workers.
         scenarios_total: to be simulated.
-        worker_id: the rank that says so; None where there is only one.
+        worker_id: rank of the worker; None where there is only one. Rank 0 counts the scenarios of all.
     """
 
     phase: Literal["training", "simulation"]
@@ -74,34 +76,41 @@ class ProgressEvent:
     upper_bound: float | None = None
     gap: float | None = None
     iteration_time_ms: int | None = None
+    waiting_ms: int | None = None
     scenarios_complete: int | None = None
     scenarios_total: int | None = None
     worker_id: int | None = None
 
     @classmethod
-    def of(cls, event: Event, worker: int | None) -> ProgressEvent | None:
-        """Return what an event of the engine says of progress; None if it says nothing."""
+    def all_of(cls, event: Event, *, several: bool) -> tuple[ProgressEvent, ...]:
+        """Return what an event says of progress: that of an iteration for each worker, in rank order."""
         match event:
             case IterationFinished():
-                return cls(
-                    "training",
-                    _ms(event.seconds),
-                    iteration=event.iteration,
-                    lower_bound=event.bound,
-                    upper_bound=event.estimate.mean,
-                    gap=relative_gap(event.bound, event.estimate.mean),
-                    iteration_time_ms=_ms(event.forward_s + event.backward_s + event.selection_s),
-                    worker_id=worker,
-                )
+                return tuple(cls._of_iteration(event, times, several=several) for times in event.ranks)
             case SimulationProgress():
-                return cls(
+                progress = cls(
                     "simulation",
                     _ms(event.seconds),
                     scenarios_complete=event.done,
                     scenarios_total=event.total,
-                    worker_id=worker,
+                    worker_id=0 if several else None,
                 )
-        return None
+                return (progress,)
+        return ()
+
+    @classmethod
+    def _of_iteration(cls, event: IterationFinished, times: RankTimes, *, several: bool) -> ProgressEvent:
+        return cls(
+            "training",
+            _ms(event.seconds),
+            iteration=event.iteration,
+            lower_bound=event.bound,
+            upper_bound=event.estimate.mean,
+            gap=relative_gap(event.bound, event.estimate.mean) if event.risk_neutral else None,
+            iteration_time_ms=_ms(times.wall_s),
+            waiting_ms=_ms(times.waiting_s),
+            worker_id=times.rank if several else None,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +141,7 @@ class TrainingResult:
 
     @property
     def final_lower_bound(self) -> float:
-        """The lower bound after the last iteration."""
+        """The lower bound after the last iteration: of the risk-adjusted cost if there are risk measures."""
         return self.engine.bound
 
     @property
@@ -141,9 +150,14 @@ class TrainingResult:
         return self.engine.estimates[-1].mean
 
     @property
+    def risk_neutral(self) -> bool:
+        """True if the lower bound is of the expected cost, so that simulated means compare with it."""
+        return all(event.risk_neutral for event in self.engine.log)
+
+    @property
     def final_gap(self) -> float | None:
-        """The relative gap between the two; None where it is undefined."""
-        return relative_gap(self.final_lower_bound, self.final_upper_bound)
+        """The relative gap between the two; None where it is undefined, as with a risk measure."""
+        return relative_gap(self.final_lower_bound, self.final_upper_bound) if self.risk_neutral else None
 
     @property
     def termination_reason(self) -> str:
@@ -199,7 +213,7 @@ class TrainingResult:
                 rank,
                 host[rank],
                 topology.backend,
-                _ms(sum(ranks[rank].forward_s + ranks[rank].backward_s for ranks in own)),
+                _ms(sum(ranks[rank].wall_s for ranks in own)),
                 _ms(sum(ranks[rank].solving_s for ranks in own)),
                 _ms(sum(ranks[rank].communication_s for ranks in own)),
                 _ms(sum(ranks[rank].waiting_s for ranks in own)),
@@ -287,7 +301,7 @@ class RunResult:
 
     Attributes:
         output_directory: folder of the results; `cobre.results.read` reads it.
-        training: of the training; None if the case has a policy already.
+        training: of the training; None if the case has a policy already, or wants none.
         simulation: of the simulation; None if the case wants none.
     """
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from cobre import results
+from cobre.case import stochastic_files
 from cobre.errors import CollectiveFailed, InvalidCommunicator, OutputError
 from cobre.hydrothermal import SimulationTables
 from cobre.results import Writer
@@ -21,6 +22,7 @@ from cobre.sddp import (
     Policy,
     RankContext,
     SavedTraining,
+    SimulationFinished,
     Visit,
     execute,
 )
@@ -38,10 +40,8 @@ def run_plan(plan: RunPlan, execution: ExecutionOptions, listeners: Sequence[Lis
         WorkerError: a worker failed.
     """
     execution.check()
-    if execution.comm is not None:
-        execution.comm.barrier()  # nobody changes a file while another rank may still refuse the plan
     try:
-        return execute(_RunTask(plan), execution, listeners)
+        return execute(_RunTask(plan), execution, listeners, plan.facts)
     except BaseException as error:
         if execution.num_workers is not None:
             _note_lost_worker(plan, error)
@@ -87,7 +87,8 @@ class Runner:
             simulated = None if policy is None else self._simulate(policy)
         if trained is not None and self._context.parent is not None:
             # The process that started this one can read the policy when it needs it.
-            trained = TrainingResult(replace(trained.engine, source=self._writer.policy_path))
+            source = self._writer.policy_path
+            trained = TrainingResult(replace(trained.engine, source=source, visited={}))
         return RunResult(self._writer.folder, trained, simulated)
 
     def _train(self) -> TrainingResult | None:
@@ -102,12 +103,16 @@ class Runner:
         trained = TrainingResult(task(context, self._log))
         if context.is_root:
             trained.policy.save(self._writer.policy_path)
+            if task.keeps_states:
+                self._writer.states(trained.policy.states, trained.engine.visited)
             converged = any(rule.converged for rule in trained.engine.stopped_by)
             self._writer.finish(training_log(self._log), trained.termination_reason, converged=converged)
         return trained
 
     def _begin_training(self) -> None:
         self._writer.begin(self._description())
+        if self._study.case.config.exports.stochastic:
+            self._writer.stochastic(stochastic_files(self._study.case))
         if not self._plan.keeps_files:
             for stale in (self._plan.checkpoint_path, self._writer.policy_path):
                 stale.unlink(missing_ok=True)
@@ -120,10 +125,13 @@ class Runner:
         if self._context.is_root and writes:
             writer.begin_simulation(study.scenarios, self._topology, self._description())
         self._context.await_root()  # the policy is on disk, and the tables of an earlier run are gone
-        begun = time.monotonic()
-        totals = task.stream(policy, TableRecorder(writer, study) if writes else _forget, self._context)
+        begun, ended = time.monotonic(), list[SimulationFinished]()
+        context = self._context
+        if context.is_root:
+            context = replace(context, listeners=(*context.listeners, partial(_keep_end, ended)))
+        totals = task.stream(policy, TableRecorder(writer, study) if writes else _forget, context)
         if self._context.is_root and writes:
-            writer.finish_simulation()
+            writer.finish_simulation(ended[-1].ranks)
         return SimulationResult(writer.folder, totals, time.monotonic() - begun)
 
     def _write_tables(self, event: Event) -> None:
@@ -174,6 +182,7 @@ class Runner:
             case.config.model_dump(mode="json", by_alias=True),
             self._topology,
             case.folder,
+            case.stochastic.provenance,
         )
 
 
@@ -195,6 +204,12 @@ class TableRecorder:
 
 def _forget(visits: Sequence[Visit]) -> None:
     """Keep nothing: only the costs are wanted."""
+
+
+def _keep_end(ended: list[SimulationFinished], event: Event) -> None:
+    """Keep the event that says what solving took."""
+    if isinstance(event, SimulationFinished):
+        ended.append(event)
 
 
 def _note_lost_worker(plan: RunPlan, error: BaseException) -> None:

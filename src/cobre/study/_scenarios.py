@@ -9,101 +9,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.case import RESIDUALS, Case, Scenarios, ScenarioSource, chosen_windows, usable_windows
+from cobre.case import (
+    CLASSES,
+    Case,
+    ScenarioSource,
+    correlations_of,
+    given_values,
+    noise_columns,
+    noise_of,
+)
 from cobre.elements.hydro.data import Hydro
 from cobre.elements.noise import Trajectories, random_elements
-from cobre.elements.registry import collect, part
+from cobre.elements.registry import part
 from cobre.hydrothermal import StageNoise
 from cobre.lp import Floats
 from cobre.sddp import Draw, InSample, MultistageProblem, Sample, Sampling
 from cobre.sddp.sampling import TRAINING
-from cobre.stochastic import (
-    Correlation,
-    openings,
-    out_of_sample,
-    uniforms,
-)
+from cobre.stochastic import out_of_sample, uniforms
 from cobre.system import System
 
-#: What case files call the noise of each kind with something random about it.
-CLASSES: dict[str, Any] = collect("noise", "CLASS")
 Indices = NDArray[np.intp]
-#: What the order of years is drawn with: the last coordinate, as in `cobre.stochastic.openings`.
-_YEARS = 256 + 7
+#: The purpose of draws among given scenarios, plus that of the run: the last coordinate of random numbers.
+_CHOICE = 8
 
 
-def noise_of(case: Case) -> tuple[Floats, ...]:
-    """Return the standard normal noise of each stage's openings: those given, or drawn."""
-    system, scenarios = case.system, case.scenarios
-    columns = _columns(system, scenarios)
-    if scenarios.openings is not None:
-        return tuple(scenarios.openings[stage.id][:, columns] for stage in system.stages)
-    counts = [stage.openings for stage in system.stages]
-    dimension, together = len(scenarios.entities), correlations_of(system, scenarios)
-    methods = ["saa" if method == RESIDUALS else method for method in scenarios.methods]
-    drawn = openings(scenarios.seed, range(len(counts)), counts, dimension, together, methods=methods)
-    noise = [own[:, columns] for own in drawn]
-    if RESIDUALS in scenarios.methods:
-        past = _residuals(case)
-        for stage, method in enumerate(scenarios.methods):
-            if method == RESIDUALS:
-                noise[stage] = _of_the_past(scenarios.seed, stage, noise[stage], past[:, stage])
-    return tuple(noise)
-
-
-def _residuals(case: Case) -> Floats:
-    """The noise that would have made the inflows of each year: years by stages by hydros."""
-    models = [hydro.inflow for hydro in case.system.of(Hydro)]
-    order = max((model.order for model in models), default=0)
-    years = usable_windows(
-        chosen_windows(dict(case.scenarios.windows), case.config.training.scenario_source), order
-    )
-    result = np.zeros((len(years), len(case.system.stages), len(models)))
-    for year, window in enumerate(years.values()):
-        observed = np.concatenate([window.before_m3s[:order][::-1], window.inflows_m3s])
-        for hydro, model in enumerate(models):
-            for stage in np.flatnonzero(model.scale_m3s).tolist():
-                left = observed[order + stage, hydro] - model.base_m3s[stage]
-                for lag, psi in enumerate(model.coefficients[stage], 1):
-                    left -= psi * observed[order + stage - lag, hydro]
-                result[year, stage, hydro] = left / model.scale_m3s[stage]
-    return result
-
-
-def _of_the_past(seed: int, stage: int, noise: Floats, past: Floats) -> Floats:
-    """Openings that have the inflows of different years; as many as there are years, at most."""
-    order = np.argsort(uniforms(seed, stage, np.arange(len(past)), 0, _YEARS)[:, 0], kind="stable")
-    result = noise[: len(past)].copy()
-    result[:, : past.shape[1]] = past[order[: len(result)]]
-    return result
-
-
-def correlations_of(system: System, scenarios: Scenarios) -> list[Correlation | None]:
-    """Return how the noise of each stage goes together; stages with the same groups share it."""
-    if scenarios.correlation is None:
-        return [None] * len(system.stages)
-    position = {entity: i for i, entity in enumerate(scenarios.entities)}
-    made: dict[tuple[int, ...], Correlation] = {}
-    result: list[Correlation | None] = []
-    for stage in system.stages:
-        groups = scenarios.correlation.by_stage.get(stage.id, ())
-        key = tuple(id(group.matrix) for group in groups)
-        if key not in made:
-            made[key] = Correlation(
-                {group.name: ([position[one] for one in group.entities], group.matrix) for group in groups}
-            )
-        result.append(made[key])
-    return result
-
-
-def sampling_of(case: Case, source: ScenarioSource | None) -> Sampling:
+def sampling_of(case: Case, source: ScenarioSource | None, *, simulates: bool = False) -> Sampling:
     """Return what a case's source of scenarios, for training or simulation, stands for.
 
-    Without one, trajectories follow the openings.
+    Without one, trajectories follow the openings. In a simulation they may not be those of the problem
+    itself, which are relaxed where only a trajectory knows how much water an inflow lacks.
     """
-    if source is None or all(getattr(source, name).scheme == "in_sample" for name in CLASSES.values()):
-        return InSample()
-    return FromSource(case, source)
+    source = source or ScenarioSource()
+    if not _in_sample(source) or (simulates and _relaxes_inflows(case.system)):
+        return FromSource(case, source)
+    return InSample()
+
+
+def _in_sample(source: ScenarioSource) -> bool:
+    return all(getattr(source, name).scheme == "in_sample" for name in CLASSES.values())
+
+
+def _relaxes_inflows(system: System) -> bool:
+    """True if realisations may add more water to an inflow than it lacks: only trajectories know its lags."""
+    return system.negative_inflows != "none" and any(
+        hydro.inflow.is_negative_by_state(stage)
+        for hydro in system.of(Hydro)
+        for stage in range(len(system.stages))
+    )
 
 
 class FromSource(Sampling):
@@ -111,8 +63,10 @@ class FromSource(Sampling):
 
     - ``in_sample``: an opening of each stage, the same one for all that are sampled so.
     - ``out_of_sample``: fresh noise, a function of the seed, the iteration, the trajectory and the step.
-    - ``external``: the case's scenarios, one after the other, and from the first one again.
-    - ``historical``: the years of the history, likewise. Inflows are those of the year in all stages; the
+    - ``external``: a scenario of the case, the same one for all that are sampled so: drawn with
+      replacement, or one after the other, and from the first one again. A trajectory that comes back to an
+      earlier stage has another scenario from there on: the next one, or one that is drawn.
+    - ``historical``: a year of the history, likewise. Inflows are those of the year in all stages; the
       past that the first of them are compared with is the case's.
 
     Args:
@@ -123,35 +77,40 @@ class FromSource(Sampling):
     def __init__(self, case: Case, source: ScenarioSource) -> None:
         self._system, self._source = case.system, source
         self._seed = None if source.seed is None else abs(source.seed)
-        self._openings = noise_of(case)
+        self._openings, self._noise_numbers = noise_of(case), case.system.noise_numbers
         self._dimension = len(case.scenarios.entities)
-        self._columns = _columns(case.system, case.scenarios)
+        self._columns = noise_columns(case.system, case.scenarios)
         self._together = correlations_of(case.system, case.scenarios)
-        self._given = _given(case, source)
+        self._given = given_values(case, source)
         self._elements = random_elements(case.system)
 
     @property
     def natural_count(self) -> int | None:
-        """The number of scenarios or years that are given, if some are."""
-        return max(map(len, self._given.values()), default=None)
+        """The number of scenarios or years that are given, if some are and take turns."""
+        takes_turns = self._source.selection_mode == "sequential"
+        return max(map(len, self._given.values()), default=None) if takes_turns else None
 
     def sample(self, problem: MultistageProblem, draw: Draw) -> Sample:
         """Return the ways of the trajectories that ``draw`` asks for."""
-        ways = InSample().sample(problem, draw)
+        ways, in_sample = InSample().sample(problem, draw), _in_sample(self._source)
         rows, numbers = np.zeros_like(ways.rows), np.zeros_like(ways.rows)
         tables: dict[int, list[Floats]] = {}
         walks: dict[str, Trajectories] = {
             kind: part(kind, "noise").trajectories(self._system, elements, draw.count)
             for kind, elements in self._elements.items()
         }
+        cycles, last = np.zeros((2, draw.count), np.int64)
         for step, node, here in _visits(ways):
+            if step:
+                cycles[here] += node <= last[here]
+            last[here] = node
             noise = problem.nodes[node].noise
             assert isinstance(noise, StageNoise)  # noqa: S101 - see findings
             eta = self._eta(draw, step, node, here, ways.rows[step, here])
-            given = self._turns(draw, node, here)
+            given = self._chosen(draw, node, here, cycles[here])
             known = tables.setdefault(node, [])
             rows[step, here] = sum(map(len, known)) + np.arange(len(here))
-            numbers[step, here] = len(noise) + draw.first + here
+            numbers[step, here] = ways.rows[step, here] if in_sample else len(noise) + draw.first + here
             own = self._numbers(walks, node, here, eta, given)
             known.append(noise.table_of(own, len(here)))
         stacked = {node: np.concatenate(parts) for node, parts in tables.items()}
@@ -167,7 +126,7 @@ class FromSource(Sampling):
             (fresh,) = out_of_sample(
                 seed,
                 draw.first + here,
-                [step],
+                [step - node + self._noise_numbers[node]],
                 self._dimension,
                 together,
                 iteration=draw.iteration,
@@ -178,11 +137,23 @@ class FromSource(Sampling):
             eta = np.where(is_fresh, fresh[:, self._columns], eta)
         return eta
 
-    def _turns(self, draw: Draw, node: int, here: Indices) -> dict[str, Floats]:
-        """The given values whose turn it is in a stage, by kind: trajectories by elements."""
-        before = (draw.iteration - 1) * draw.total if draw.purpose == TRAINING else 0
-        turns = before + draw.first + here
-        return {kind: values[turns % len(values), node] for kind, values in self._given.items()}
+    def _chosen(self, draw: Draw, node: int, here: Indices, cycles: Indices) -> dict[str, Floats]:
+        """The given values of a stage, by kind: trajectories by elements.
+
+        ``cycles`` is how often each trajectory has come back to an earlier stage.
+        """
+        trajectories = draw.first + here
+        if self._source.selection_mode == "sequential":
+            before = (draw.iteration - 1) * draw.total if draw.purpose == TRAINING else 0
+            turns = before + trajectories + cycles
+            return {kind: values[turns % len(values), node] for kind, values in self._given.items()}
+        seed = draw.seed if self._seed is None else self._seed
+        u = uniforms(seed, draw.iteration, trajectories, cycles, _CHOICE + draw.purpose)[:, 0]
+        found = {}
+        for kind, values in self._given.items():
+            number = np.minimum((u * len(values)).astype(np.int64), len(values) - 1)
+            found[kind] = values[number, node]
+        return found
 
     def _numbers(
         self,
@@ -214,7 +185,13 @@ class FromSource(Sampling):
             for kind, values in self._given.items()
         }
         schemes = {name: getattr(self._source, name).scheme for name in CLASSES.values()}
-        return {"type": "case", "schemes": schemes, "seed": self._seed, "given": digests}
+        return {
+            "type": "case",
+            "schemes": schemes,
+            "seed": self._seed,
+            "selection": self._source.selection_mode,
+            "given": digests,
+        }
 
 
 def _visits(ways: Sample) -> Iterator[tuple[int, int, Indices]]:
@@ -222,31 +199,3 @@ def _visits(ways: Sample) -> Iterator[tuple[int, int, Indices]]:
     for step, nodes in enumerate(ways.nodes):
         for node in np.unique(nodes[nodes >= 0]).tolist():
             yield step, node, np.flatnonzero(nodes == node)
-
-
-def _columns(system: System, scenarios: Scenarios) -> list[int]:
-    """The columns of a problem's elements in the case's noise, which also has sources that do not vary."""
-    position = {(entity.type, entity.id): i for i, entity in enumerate(scenarios.entities)}
-    return [
-        position[CLASSES[kind], element.id]
-        for kind, elements in random_elements(system).items()
-        for element in elements
-    ]
-
-
-def _given(case: Case, source: ScenarioSource) -> dict[str, Floats]:
-    """By kind, the values that trajectories take turns with: scenarios by stages by elements with noise."""
-    found: dict[str, Floats] = {}
-    for kind, elements in random_elements(case.system).items():
-        scheme = getattr(source, CLASSES[kind]).scheme
-        if scheme == "historical":
-            years = chosen_windows(dict(case.scenarios.windows), source)
-            found[kind] = np.stack([window.inflows_m3s for window in years.values()])
-        elif scheme == "external" and elements:
-            given = case.scenarios.external[CLASSES[kind]]
-            columns = [given.entities.index(element.id) for element in elements]
-            count = max(map(len, given.values.values()))
-            stages = [given.values[stage.id][:, columns] for stage in case.system.stages]
-            # A stage with fewer scenarios than another begins again with its first.
-            found[kind] = np.stack([values[np.arange(count) % len(values)] for values in stages], axis=1)
-    return found

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cobre import sddp
 from cobre.case import CutSelection, Training
 from cobre.sddp import Selection, StoppingRule
 from cobre.sddp.stopping import RULES
+
+#: The least dual of a cut that counts as binding, unless the case says otherwise: the format's default.
+ACTIVITY_TOLERANCE = 1e-6
 
 
 def stop_of(training: Training) -> StoppingRule:
@@ -15,13 +20,28 @@ def stop_of(training: Training) -> StoppingRule:
 
 
 def selection_of(given: CutSelection) -> Selection | None:
-    """Return the case's cut selection."""
+    """Return the case's cut selection.
+
+    ``threshold`` is Cobre's: a number of solves for ``level1``, and the older name of the settings that the
+    other methods have of their own.
+    """
     if not given.enabled:
         return None
-    every = given.check_frequency or 5
+    every, threshold = given.check_frequency or 5, given.threshold
+    common: Any = {
+        "most": given.max_active_per_stage,
+        "activity_tolerance": (
+            ACTIVITY_TOLERANCE if given.cut_activity_tolerance is None else given.cut_activity_tolerance
+        ),
+    }
     if given.method == "domination":
-        threshold = given.domination_epsilon
-        return sddp.Domination(every, 1e-9 if threshold is None else threshold)
+        epsilon = _first(given.domination_epsilon, threshold, 1e-9)
+        return sddp.Domination(every, epsilon, **common)
     if given.method == "lml1":
-        return sddp.LimitedMemoryLevel1(every, given.memory_window or 20)
-    return sddp.Level1(every)
+        window = _first(given.memory_window, threshold, 19)
+        return sddp.LimitedMemoryLevel1(every, int(window) + 1, **common)  # which counts the iteration itself
+    return sddp.Level1(every, threshold or 0, **common)
+
+
+def _first(*given: float | None) -> float:
+    return next(value for value in given if value is not None)

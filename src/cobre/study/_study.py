@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from cobre.case import Case, load
-from cobre.errors import CaseError, Finding, InvalidProblem
+from cobre.case import Case, load, noise_of
+from cobre.errors import InvalidProblem
 from cobre.hydrothermal import problem_of, risk_of
 from cobre.lp import Floats
 from cobre.sddp import (
@@ -27,7 +27,7 @@ from cobre.sddp import (
     TrainingTask,
     execute,
 )
-from cobre.study._scenarios import noise_of, sampling_of
+from cobre.study._scenarios import sampling_of
 from cobre.study._settings import selection_of, stop_of
 
 ALONE = ExecutionOptions()
@@ -39,6 +39,7 @@ NAMES = {
     "selection": "training.cut_selection",
     "sampling": "training.scenario_source",
     "risk": "risk_measure",
+    "depth": "policy_graph.max_horizon_length",
 }
 
 
@@ -49,7 +50,7 @@ class Study:
     Attributes:
         case: what it was made from.
         problem: one node per stage, called by the stage's id.
-        risk: how what follows each stage is measured.
+        risk: the risk measure of what follows the root and each node: that of the following stage.
         stop: when training has done enough.
         settings: the other arguments of `cobre.sddp.train` that the case decides.
     """
@@ -71,22 +72,12 @@ class Study:
 
     @classmethod
     def of(cls, case: Case) -> Study:
-        """Make a study of a case.
-
-        Raises:
-            CaseError: inflows with a memory were to be truncated, which would depend on the state.
-        """
-        training = case.config.training
-        try:
-            problem = problem_of(case.system, noise_of(case))
-        except NotImplementedError as error:
-            field, method = "modeling.inflow_non_negativity.method", case.system.negative_inflows
-            finding = Finding("unsupported", "config.json", "", field, method, str(error))
-            raise CaseError([finding], str(case.folder), case.warnings) from error
+        """Make a study of a case."""
+        training, problem = case.config.training, problem_of(case.system, noise_of(case))
         return cls(
             case,
             problem,
-            risk_of(case.system),
+            risk_of(case.system, problem),
             stop_of(training),
             {
                 "trajectories": training.forward_passes,
@@ -94,6 +85,7 @@ class Study:
                 "cuts": training.cut_formulation or "single",
                 "selection": selection_of(training.cut_selection),
                 "sampling": sampling_of(case, training.scenario_source),
+                "depth": case.system.graph.horizon,
             },
         )
 
@@ -110,7 +102,7 @@ class Study:
         warm_start: Policy | str | Path | None = None,
     ) -> TrainingTask:
         """Check the training of the case; the arguments are those of `cobre.sddp.train`."""
-        return TrainingTask.checked(
+        task = TrainingTask.checked(
             self.problem,
             self.method,
             self.stop,
@@ -119,6 +111,7 @@ class Study:
             warm_start=warm_start,
             names=NAMES,
         )
+        return replace(task, keeps_states=self.case.config.exports.states)
 
     def train(
         self, execution: ExecutionOptions = ALONE, *, listeners: Sequence[Listener] | Listener = ()
@@ -131,7 +124,7 @@ class Study:
         method = self._simulation_method(training.method.cuts)
         if found := tuple(method.findings(self.problem)):
             raise InvalidProblem(found)
-        return SimulationTask(self.problem, training.value_bounds, method)
+        return SimulationTask(self.problem, method)
 
     def simulation_of(self, policy: Policy) -> SimulationTask:
         """Check the simulation of a policy as the case asks for it.
@@ -141,7 +134,12 @@ class Study:
         """
         method = self._simulation_method(policy.method["cuts"])
         return SimulationTask.checked(
-            self.problem, policy, method.trajectories, method.seed, sampling=method.sampling
+            self.problem,
+            policy,
+            method.trajectories,
+            method.seed,
+            sampling=method.sampling,
+            depth=method.depth,
         )
 
     def simulate_streaming(
@@ -154,13 +152,15 @@ class Study:
     ) -> Floats:
         """Simulate a policy as the case asks for it, for a recorder; return the cost of each scenario."""
         task = self.simulation_of(policy)
-        return execute(partial(task.stream, policy, recorder), execution, listeners)
+        work = partial(task.stream, policy, recorder)
+        return execute(work, execution, listeners, partial(task.facts, policy))
 
     def _simulation_method(self, cuts: Literal["single", "multi"]) -> Method:
         config = self.case.config
         source = config.simulation.scenario_source or config.training.scenario_source
-        sampling = sampling_of(self.case, source)
-        return Method(self.scenarios, self.case.scenarios.seed, cuts=cuts, sampling=sampling)
+        sampling = sampling_of(self.case, source, simulates=True)
+        seed, depth = self.case.scenarios.seed, self.case.system.graph.horizon
+        return Method(self.scenarios, seed, cuts=cuts, sampling=sampling, depth=depth)
 
     @property
     def scenarios(self) -> int:
