@@ -29,7 +29,7 @@ copyright = author
 version = release = cobre.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 smartquotes_action = "qe"  # quotes and ellipses; two hyphens in a command stay two hyphens
 exclude_patterns = ["_build"]
 templates_path: list[str] = []

@@ -53,20 +53,29 @@ def graph(stages: int, rate: float) -> dict[str, Any]:
     return {"type": "finite_horizon", "annual_discount_rate": rate, "transitions": steps}
 
 
-def config(passes: int, limit: int, scenarios: int, *, stall: tuple[int, float] | None = None) -> Files:
-    """How to train, and how many scenarios to simulate."""
+def config(
+    passes: int,
+    limit: int,
+    scenarios: int,
+    *,
+    stall: tuple[int, float] | None = None,
+    penalty: float = 6000.0,
+) -> Files:
+    """How to train, how many scenarios to simulate; a negative inflow costs more than water saves."""
     rules: list[dict[str, Any]] = [{"type": "iteration_limit", "limit": limit}]
     if stall:
         rules.append({"type": "bound_stalling", "iterations": stall[0], "tolerance": stall[1]})
     return {
         "training": {"tree_seed": 1, "forward_passes": passes, "stopping_rules": rules},
         "simulation": {"enabled": True, "num_scenarios": scenarios},
-        "modeling": {"inflow_non_negativity": {"method": "penalty", "penalty_cost": 6000.0}},
+        "modeling": {"inflow_non_negativity": {"method": "penalty", "penalty_cost": penalty}},
     }
 
 
-def penalties(deficit: list[tuple[float | None, float]]) -> Files:
-    """What it costs to do what should not be done."""
+def penalties(
+    deficit: list[tuple[float | None, float]], *, outflow: float = 800.0, evaporation: float = 6000.0
+) -> Files:
+    """What it costs to do what should not be done: more than thermal power, less than the last deficit."""
     return {
         "bus": {
             "deficit_segments": [{"depth_mw": depth, "cost": cost} for depth, cost in deficit],
@@ -80,10 +89,10 @@ def penalties(deficit: list[tuple[float | None, float]]) -> Files:
             "storage_violation_below_cost": 50000.0,
             "filling_target_violation_cost": 50000.0,
             "turbined_violation_below_cost": 700.0,
-            "outflow_violation_below_cost": 800.0,
-            "outflow_violation_above_cost": 800.0,
+            "outflow_violation_below_cost": outflow,
+            "outflow_violation_above_cost": outflow,
             "generation_violation_below_cost": 900.0,
-            "evaporation_violation_cost": 6000.0,
+            "evaporation_violation_cost": evaporation,
             "water_withdrawal_violation_cost": 2500.0,
         },
         "non_controllable_source": {"curtailment_cost": 0.005},
@@ -220,7 +229,7 @@ def cascade() -> Files:
     correlation = Correlation({"rain": ([0, 1, 2, 3, 4], 0.4 * np.eye(5) + 0.6)})
     return {
         "config.json": config(4, 150, 200),
-        "penalties.json": penalties([(15.0, 800.0), (None, 3000.0)]),
+        "penalties.json": penalties([(15.0, 800.0), (None, 3000.0)], evaporation=2900.0),
         "stages.json": {
             "policy_graph": graph(stages, 0.08),
             "stages": [stage(t, 8, shares) for t in range(stages)],
@@ -414,8 +423,8 @@ def four_regions() -> Files:
     states = {"state_variables": {"storage": True, "inflow_lags": True}}
     correlation = Correlation({"rain": ([0, 1, 2, 3], np.array(RAIN))})
     return {
-        "config.json": config(8, 150, 500),
-        "penalties.json": penalties([(None, 5900.0)]),
+        "config.json": config(8, 150, 500, penalty=31000.0),
+        "penalties.json": penalties([(None, 5900.0)], outflow=1200.0),
         "stages.json": {
             "policy_graph": graph(stages, 0.1),
             "season_definitions": {
