@@ -16,7 +16,7 @@ STREAMS ?= 2
 DEMO ?= four-regions
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test core sanitize lint docs bench stubs format clean
+.PHONY: help demo test core sanitize lint docs bench digests stubs format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' | expand -t 10
@@ -63,6 +63,9 @@ docs: $(VENV)/built  ## build the documentation into docs/_build
 
 bench: $(VENV)/built  ## measure, and write benchmarks/results
 	$(BIN)/python benchmarks/run.py
+
+digests: $(VENV)/built  ## record the digests of the examples, after a change that means to change bits
+	$(BIN)/python -m tests.study.digests --write
 
 stubs: $(VENV)/built  ## generate the stubs of the built modules
 	@for module in _native _lp; do \

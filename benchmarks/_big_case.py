@@ -28,11 +28,12 @@ def write_big_case(  # noqa: PLR0913 - its sizes
     openings: int = OPENINGS,
     lags: int = LAGS,
     iterations: int = 10,
+    passes: int = 8,
 ) -> Path:
     """Write the case: months from January 2024 on, rivers of ten plants, one river system per bus."""
     random = np.random.default_rng(1)
     files: dict[str, Any] = {
-        "config.json": _config(iterations),
+        "config.json": _config(iterations, passes),
         "penalties.json": _penalties(),
         "stages.json": _stages(stages, openings),
         "initial_conditions.json": {
@@ -72,9 +73,9 @@ def write_big_case(  # noqa: PLR0913 - its sizes
     return folder
 
 
-def _config(iterations: int) -> dict[str, Any]:
+def _config(iterations: int, passes: int) -> dict[str, Any]:
     rules = [{"type": "iteration_limit", "limit": iterations}]
-    return {"training": {"tree_seed": 1, "forward_passes": 8, "stopping_rules": rules}}
+    return {"training": {"tree_seed": 1, "forward_passes": passes, "stopping_rules": rules}}
 
 
 def _penalties() -> dict[str, Any]:

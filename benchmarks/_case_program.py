@@ -14,8 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cobre.elements.hydro.data import Hydro
-
 
 def ours(folder: Path, output: Path, workers: int, threads: int) -> dict[str, float]:
     """Train, and simulate where the folder says so."""
@@ -51,6 +49,7 @@ def simulate(folder: Path, output: Path, workers: int, threads: int) -> dict[str
 def load(folder: Path, *_: object) -> dict[str, float]:
     """Load and validate, and nothing else."""
     from cobre import case  # noqa: PLC0415
+    from cobre.elements.hydro.data import Hydro  # noqa: PLC0415
 
     begun = time.perf_counter()
     system = case.load(folder).system

@@ -19,22 +19,23 @@ def tables(result: dict[str, Any]) -> list[Table]:
     return [shows[part](result[part]) for part in measured]
 
 
-def _table(title: str, first: str, *columns: str) -> Table:
-    table = Table(title=title)
-    table.add_column(first)
+def table(title: str, first: str, *columns: str) -> Table:
+    """Return an empty table whose columns after the first are numbers."""
+    shown = Table(title=title)
+    shown.add_column(first)
     for column in columns:
-        table.add_column(column, justify="right")
-    return table
+        shown.add_column(column, justify="right")
+    return shown
 
 
 def _peer_table(result: dict[str, Any]) -> Table:
     title = f"{result['iterations']} iterations on one thread; the same bound is {result['goal']:.6g}"
-    table = _table(
+    shown = table(
         *(title, "who", "s to the same bound", "iterations", "s for all", "ms per iteration", "µs per solve"),
         *("bound at the end", "memory, MB"),
     )
     for row in result["rows"]:
-        table.add_row(
+        shown.add_row(
             row["who"],
             f"{row['to_goal_s']:.2f}",
             str(row["to_goal_iterations"]),
@@ -52,18 +53,18 @@ def _peer_table(result: dict[str, Any]) -> Table:
     marked = [
         f"{what} {ratio:.3f}{' !' if ratio > result['target'] else ''}" for what, ratio in ratios.items()
     ]
-    table.caption = f"our time over the peer's: {', '.join(marked)}; target {result['target']:.2f}"
-    return table
+    shown.caption = f"our time over the peer's: {', '.join(marked)}; target {result['target']:.2f}"
+    return shown
 
 
 def _speedup_table(result: dict[str, Any]) -> Table:
     title = f"the same training, {result['iterations']} iterations, same bits"
-    table = _table(
+    shown = table(
         title, "on", "s, best turn", "ratio to one", "by turn", "target", "outside solves", "MB per process"
     )
     for row in result["rows"]:
         alone = row["way"] == "one worker"
-        table.add_row(
+        shown.add_row(
             row["way"],
             f"{row['seconds']:.2f}",
             f"{row['ratio']:.2f}{' !' if not alone and row['ratio'] > result['target'] else ''}",
@@ -72,29 +73,29 @@ def _speedup_table(result: dict[str, Any]) -> Table:
             "" if row["outside_solves"] is None else f"{100 * row['outside_solves']:.0f} %",
             f"{row['peak_mb_per_process']:.0f}",
         )
-    return table
+    return shown
 
 
 def _simulation_table(result: dict[str, Any]) -> Table:
     title = f"{result['scenarios']} scenarios: {result['files']:,} files, {result['bytes'] / 1e6:.1f} MB"
-    table = _table(title, "on", "s, best turn", "scenarios / s", "solving", "tables", "files")
+    shown = table(title, "on", "s, best turn", "scenarios / s", "solving", "tables", "files")
     for row in result["rows"]:
         whole, shares = row["simulation_s"], ["", "", ""]
         if row["files_s"]:  # done in the process that measures
             parts = (whole - row["tables_s"] - row["files_s"], row["tables_s"], row["files_s"])
             shares = [f"{100 * part / whole:.0f} %" for part in parts]
-        table.add_row(row["way"], f"{whole:.2f}", f"{row['per_second']:.0f}", *shares)
-    return table
+        shown.add_row(row["way"], f"{whole:.2f}", f"{row['per_second']:.0f}", *shares)
+    return shown
 
 
 def _loading_table(result: dict[str, Any]) -> Table:
     title = f"loading and checking {result['files']} files, {result['bytes'] / 1e6:.1f} MB"
-    table = _table(title, "plants", "stages", "s, best turn", "target", "memory, MB")
-    table.add_row(
+    shown = table(title, "plants", "stages", "s, best turn", "target", "memory, MB")
+    shown.add_row(
         f"{result['hydros']:.0f}",
         f"{result['stages']:.0f}",
         f"{result['load_s']:.2f}{' !' if result['load_s'] > result['target'] else ''}",
         f"{result['target']:.1f}",
         f"{result['peak_mb']:.0f}",
     )
-    return table
+    return shown

@@ -58,9 +58,15 @@ def all_cases(size: int) -> list[Case]:
 
 
 def chosen_cases(size: int, only: list[str] | None, quick: bool) -> list[Case]:
-    """Return the cases whose operation or ``operation:bytes`` was asked for; quick leaves out the largest."""
+    """Return the cases asked for; quick leaves out the largest.
+
+    An operation stands for its pinned cases, ``operation:bytes`` for any size.
+    """
     cases = [case for case in all_cases(size) if not quick or case.bytes <= 4_000_000]
-    return [case for case in cases if not only or case.operation in only or case.key in only]
+    if not only:
+        return cases
+    asked = [Case(name, int(count)) for name, _, count in (one.partition(":") for one in only) if count]
+    return [case for case in cases if case.operation in only] + asked
 
 
 Prepared = tuple[Callable[[], object], Callable[[], None]]

@@ -36,7 +36,7 @@ def _draw_group(parts: list[str], group: dict[str, Any], top: float) -> float:
     others = labels[len(ours) :]
     colours = dict(zip(ours, OURS, strict=False)) | dict(zip(others, OTHERS, strict=False))
     rival = "mpi4py on " + group["library"] if group["library"] else "the fastest MPI"
-    title = f"{group['ranks']} ranks: time over that of {rival} (shorter is better)"
+    title = f"{group['ranks']} ranks, {group['placement']}: time over that of {rival} (shorter is better)"
     parts.append(_text(10, top + 22, title, "font-weight: bold"))
     for index, label in enumerate(labels):
         x = 10 + 115 * index

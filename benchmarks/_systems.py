@@ -131,6 +131,8 @@ class Gloo:
 class Cobre:
     """This package, over one of its backends."""
 
+    _python = sys.executable
+
     def __init__(self, backend: str, variables: Mapping[str, str] | None = None) -> None:
         self.label = f"cobre {backend}"
         self._backend, self._variables = backend, dict(variables or {})
@@ -145,10 +147,19 @@ class Cobre:
 
     def run(self, ranks: int, arguments: Sequence[str]) -> dict[str, Any]:
         """Run the program once; return rank 0's report."""
-        launch = [sys.executable, "-m", "cobre", "launch", "-n", str(ranks), "--backend", self._backend, "--"]
+        launch = [self._python, "-m", "cobre", "launch", "-n", str(ranks), "--backend", self._backend, "--"]
         with tempfile.TemporaryDirectory() as folder:
-            program = _program(sys.executable, ("cobre",), folder, arguments)
+            program = _program(self._python, ("cobre",), folder, arguments)
             return _finish([(launch + program, self._variables)], folder)
+
+
+class CobreBefore(Cobre):
+    """The package of another checkout, to see what a change costs or gains."""
+
+    def __init__(self, backend: str, variables: Mapping[str, str], python: str) -> None:
+        super().__init__(backend, variables)
+        self.label += " before"
+        self._python = python
 
 
 class CobreTls(Cobre):

@@ -19,7 +19,7 @@ use into ``build/peers``, from wheels that are for CPython 3.12; ``--peer`` name
 
 What the numbers do not mean: the two draw their trajectories by different generators, so bounds rise
 differently, and how far one is after so many iterations is luck too. Nor is one case all cases: stages with
-more than 200 rows are left to HiGHS, on which the peer stands always.
+random costs or coefficients are left to HiGHS, on which the peer stands always.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ measures the peers alone, over ``--transport``. The peers are installed on first
 environments of their own under ``build/peers``; one that cannot be installed is named and left out.
 ``--quick`` is short and says less.
 
-All run the same program (`_comm_program.py`), round by round in changing order, and the best round counts.
-A ratio is our time over that of the fastest MPI *for that case in this run*: below 1 we are faster.
-Targets (`_targets.py`) are such ratios.
+All run the same program (`_comm_program.py`), round by round in changing order, and the best round counts: of
+those with the same placement of the CPUs (`placement.py`), so there is a table for each. A ratio is
+our time over that of the fastest MPI *for that case in this run*: below 1 we are faster. Targets
+(`_targets.py`) are such ratios.
 
 What the number does not mean: it is one machine, no network, and ranks that do nothing but communicate, so
 nobody ever waits for a slow neighbour and caches hold nothing else. Ours adds in rank order, so that any
@@ -32,10 +33,13 @@ import _ratio_chart
 import _targets
 import harness
 import placement
-from _comm_program import Case, all_cases
-from _systems import PEERS, Cobre, CobreOnMpi, CobreTls, Gloo, Mpi, SystemFailed, is_mpi
+from _comm_program import Case
+from _systems import PEERS, Cobre, CobreBefore, CobreOnMpi, CobreTls, Gloo, Mpi, SystemFailed, is_mpi
 from rich.console import Console
 from rich.table import Table
+
+#: Seconds of each round, by placement of the CPUs, case and system.
+Measured = dict[str, dict[Case, dict[str, list[float]]]]
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Plan:
     only: tuple[str, ...] = ()
     quick: bool = False
     rounds: int | None = None  # 5, or 2 when quick
+    budget_s: float | None = None  # per case and round: 0.3, or 0.1 when quick
+    before: str | None = None  # interpreter of another checkout, measured beside this one
     bind: bool = True
 
     @property
@@ -71,6 +77,8 @@ class Plan:
             return [CobreOnMpi(peer) for peer in peers if isinstance(peer, Mpi)]
         variables = {"COBRE_TCP_TOPOLOGY": self.topology} if self.topology else {}
         ours = [Cobre(self.backend, variables)]
+        if self.before:
+            ours.append(CobreBefore(self.backend, variables, self.before))
         if self.tls:
             ours.append(CobreTls(self.backend, variables))
         return [*ours, *peers]
@@ -82,10 +90,18 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def execute(plan: Plan, say: Callable[[str], object] = print) -> dict[str, Any]:
-    """Measure; one group of rows per number of ranks. A system that fails is named and left out."""
+    """Measure; one group of rows per number of ranks and placement of the CPUs.
+
+    A system that fails is named and left out.
+    """
     campaign = _Campaign(plan, say)
     with harness.Neighbours() as neighbours:
-        groups = [campaign.group(ranks, contest) for contest in campaign.contests() for ranks in plan.ranks]
+        groups = [
+            group
+            for contest in campaign.contests()
+            for ranks in plan.ranks
+            for group in campaign.groups(ranks, contest)
+        ]
     return {
         "benchmark": plan.name,
         "others_cpu_percent": neighbours.percent,
@@ -122,14 +138,29 @@ class _Campaign:
         taking_part = list(self._systems)
         return [[label] for label in taking_part] if self._plan.backend == "mpi" else [taking_part]
 
-    def group(self, ranks: int, contest: list[str]) -> dict[str, Any]:
-        """Measure these systems with so many ranks, round by round."""
+    def groups(self, ranks: int, contest: list[str]) -> list[dict[str, Any]]:
+        """Measure these systems with so many ranks; return a group of rows per placement that occurred."""
         plan = self._plan
         bound = plan.bind and ranks <= harness.usable_cpus()
+        rounds, measured = self._rounds(ranks, contest, bound)
+        about = {"ranks": ranks, "library": contest[0] if plan.backend == "mpi" else None, "bound": bound}
+        return [
+            {
+                **about,
+                "placement": kind,
+                "rounds": [_of_kind(kind, record) for record in rounds],
+                "rows": [_row(case, cases, ranks, plan) for case in cases],
+            }
+            for kind, cases in measured.items()
+        ]
+
+    def _rounds(self, ranks: int, contest: list[str], bound: bool) -> tuple[list[dict[str, Any]], Measured]:
+        plan = self._plan
         arguments = [word for name in plan.only for word in ("--only", name)]
-        arguments += ["--quick", "--budget", "0.1"] * plan.quick + ["--bind"] * bound
+        budget_s = plan.budget_s or (0.1 if plan.quick else 0.3)
+        arguments += ["--budget", str(budget_s)] + ["--quick"] * plan.quick + ["--bind"] * bound
         taking_part = list(contest)
-        measured: dict[Case, dict[str, list[float]]] = {}
+        measured: Measured = {}
         rounds = []
         for turn in range(plan.rounds or (2 if plan.quick else 5)):
             record: dict[str, Any] = {}
@@ -144,16 +175,19 @@ class _Campaign:
                     continue
                 record[label] = {"placement": found, "others_cpu_percent": neighbours.percent}
                 self.found[label] = report["versions"]
+                cases = measured.setdefault(placement.kind(found), {})
                 for case in report["cases"]:
-                    per_system = measured.setdefault(Case(case["operation"], case["bytes"]), {})
+                    per_system = cases.setdefault(Case(case["operation"], case["bytes"]), {})
                     ours = plan.backend == "mpi" and case["adapter"] == "cobre"
                     name = "cobre mpi" if ours else label
                     per_system.setdefault(name, []).append(case["median_s"])
             rounds.append(record)
             self._say(f"{ranks} ranks, round {turn + 1}: {_round_words(record)}")
-        rows = [_row(case, measured, ranks, plan) for case in all_cases(ranks) if case in measured]
-        on = contest[0] if plan.backend == "mpi" else None
-        return {"ranks": ranks, "library": on, "bound": bound, "rounds": rounds, "rows": rows}
+        return rounds, measured
+
+
+def _of_kind(kind: str, record: dict[str, Any]) -> dict[str, Any]:
+    return {label: about for label, about in record.items() if placement.kind(about["placement"]) == kind}
 
 
 def _round_words(record: dict[str, Any]) -> str:
@@ -191,6 +225,7 @@ def _row(case: Case, measured: dict[Case, dict[str, list[float]]], ranks: int, p
         "gloo_target": _targets.of_gloo(plan.transport, case),
         "gloo_ratio": _ratio(own, times.get(Gloo.label)),
         "tls_ratio": _ratio(times.get(f"cobre {plan.backend}+tls"), own),
+        "before_ratio": _ratio(own, times.get(f"cobre {plan.backend} before")),
     }
 
 
@@ -226,6 +261,12 @@ def main() -> None:
     parser.add_argument("--ranks", default="2,4", help="how many ranks, with commas")
     parser.add_argument("--only", action="append", default=[], help="an operation, or operation:bytes")
     parser.add_argument("--rounds", type=int, help="5 without it, 2 when quick")
+    parser.add_argument(
+        "--budget", type=float, help="seconds per case and round; 0.3 without it, 0.1 when quick"
+    )
+    parser.add_argument(
+        "--before", metavar="PYTHON", help="interpreter with another cobre, to be measured too"
+    )
     parser.add_argument("--quick", action="store_true", help="up to 4 MB, few rounds; says less")
     parser.add_argument("--no-bind", action="store_true", help="do not keep each rank on a CPU of its own")
     options = parser.parse_args()
@@ -247,6 +288,8 @@ def main() -> None:
         only=tuple(options.only),
         quick=options.quick,
         rounds=options.rounds,
+        budget_s=options.budget,
+        before=options.before,
         bind=not options.no_bind,
     )
     console = Console()

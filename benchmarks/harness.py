@@ -131,7 +131,7 @@ def provenance(extra_versions: Mapping[str, str] | None = None) -> dict[str, Any
         "versions": {
             "python": platform.python_version(),
             "numpy": importlib.metadata.version("numpy"),
-            "cobre": importlib.metadata.version("cobre"),
+            "cobre": importlib.metadata.version("cobre-parallel"),
             "revision": _revision(),
             "compiler": _compiler(),
             **(extra_versions or {}),

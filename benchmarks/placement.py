@@ -16,6 +16,7 @@ from typing import Any
 from harness import BUILD, HERE
 
 PROGRAM = BUILD / "placement"
+FAR_NS = 100.0  # a spin barrier above that passes through no shared cache
 
 
 def probe() -> dict[str, Any]:
@@ -35,6 +36,15 @@ def probe() -> dict[str, Any]:
         "spin_barrier_ns": barrier_ns,
         "rate_with_other_busy": shared,
     }
+
+
+def kind(found: dict[str, Any]) -> str:
+    """Return which rounds a round compares with, by what `probe` found before it."""
+    if "spin_barrier_ns" not in found:
+        return "placement unknown"
+    if found["verdict"] == "one core":
+        return "two threads of one core"
+    return "two cores, near" if found["spin_barrier_ns"] < FAR_NS else "two cores, far"
 
 
 def _build(source: Path) -> None:

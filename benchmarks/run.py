@@ -11,7 +11,18 @@ from importlib import import_module
 import harness
 from rich.console import Console
 
-NAMES = ("local_overhead", "reduce", "startup", "launch", "comm", "comm_tcp", "comm_mpi", "sddp", "case")
+NAMES = (
+    "local_overhead",
+    "reduce",
+    "startup",
+    "launch",
+    "comm",
+    "comm_tcp",
+    "comm_mpi",
+    "sddp",
+    "case",
+    "country",
+)
 
 
 def main() -> None:

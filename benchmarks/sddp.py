@@ -86,8 +86,8 @@ def _split(quick: bool, say: Callable[[str], object]) -> list[dict[str, Any]]:
         say(f"split: {size.plants} plants")
         problem = hydrothermal(size)
         policy = train(problem, iterations, trajectories=trajectories).policy
-        for threads, dense in product((1,) if quick else (1, 2), (True, False)):
-            with _solver(dense):
+        for threads, dual_simplex in product((1,) if quick else (1, 2), (True, False)):
+            with _solver(dual_simplex):
                 seconds, trained = _timed_training(
                     problem, 3, trajectories=trajectories, seed=1, warm_start=policy, threads=threads
                 )
@@ -97,7 +97,7 @@ def _split(quick: bool, say: Callable[[str], object]) -> list[dict[str, Any]]:
                     **asdict(size),
                     "cuts_per_stage": max(len(record.cuts) for record in policy.records.values()),
                     "threads": threads,
-                    "solver": "ours" if dense else "HiGHS",
+                    "solver": "ours" if dual_simplex else "HiGHS",
                     "seconds": seconds,
                     "solves": taken.solves,
                     "runs_per_solve": taken.rounds / taken.solves,
@@ -114,14 +114,14 @@ def _split(quick: bool, say: Callable[[str], object]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _solver(dense: bool) -> Iterator[None]:
-    """Let HiGHS solve all programmes, unless ``dense``."""
-    usual = StageSolver.__init__.__kwdefaults__["dense"]
-    StageSolver.__init__.__kwdefaults__["dense"] = dense
+def _solver(dual_simplex: bool) -> Iterator[None]:
+    """Let HiGHS solve all programmes, unless ``dual_simplex``."""
+    usual = StageSolver.__init__.__kwdefaults__["dual_simplex"]
+    StageSolver.__init__.__kwdefaults__["dual_simplex"] = dual_simplex
     try:
         yield
     finally:
-        StageSolver.__init__.__kwdefaults__["dense"] = usual
+        StageSolver.__init__.__kwdefaults__["dual_simplex"] = usual
 
 
 def _timed_training(problem: Any, stop: int, **settings: Any) -> tuple[float, TrainedPolicy]:
