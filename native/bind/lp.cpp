@@ -1,31 +1,21 @@
 // cobre._lp: many solves of one linear programme, on several threads; and arithmetic on cuts.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <memory>
-#include <numeric>
 #include <optional>
-#include <stdexcept>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "bind/lp_arrays.hpp"
+#include "bind/lp_stage.hpp"
 #include "core/float_environment.hpp"
 #include "core/lp/cut_batch.hpp"
 #include "core/lp/cuts.hpp"
 #include "core/lp/highs.hpp"
-#include "core/lp/stage.hpp"
-#include "core/lp/warm_start.hpp"
-#include "core/lp/thread_pool.hpp"
 #include "core/processor.hpp"
 
 namespace nb = nanobind;
@@ -34,57 +24,25 @@ namespace lp = cobre::lp;
 
 namespace {
 
-template <class T, std::size_t dimensions>
-using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu, nb::numpy>;
-using Floats = In<double, 1>;
-using Ints = In<std::int32_t, 1>;
-template <class T, std::size_t dimensions>
-using Out = nb::ndarray<nb::numpy, T, nb::ndim<dimensions>>;
+using namespace cobre::bind;
 
-template <class T>
-std::span<const T> view(const In<T, 1>& array) {
-  return {array.data(), array.size()};
+/// Whether Ctrl-C or another signal has raised; asked without the GIL.
+bool python_interrupts() {
+  const nb::gil_scoped_acquire acquired;
+  return PyErr_CheckSignals() != 0;
 }
 
-template <class T>
-std::vector<T> copy(const In<T, 1>& array) {
-  return {array.data(), array.data() + array.size()};
-}
-
-template <class Array, class... Sizes>
-bool has_shape(const Array& array, Sizes... sizes) {
-  std::size_t axis = 0;
-  return ((array.shape(axis++) == static_cast<std::size_t>(sizes)) && ...);
-}
-
-void require(bool holds, const char* what) {
-  if (!holds) throw std::invalid_argument(what);
-}
-
-/// An array that is filled here and then belongs to Python.
-template <class T, std::size_t dimensions>
-class Result {
- public:
-  template <class... Sizes>
-  explicit Result(Sizes... sizes)
-      : shape_{static_cast<std::size_t>(sizes)...},
-        numbers_(new T[std::accumulate(shape_.begin(), shape_.end(), std::size_t{1}, std::multiplies<>())]) {}
-  T* data() { return numbers_.get(); }
-  Out<T, dimensions> release() {
-    T* const numbers = numbers_.release();
-    nb::capsule owner(numbers, [](void* data) noexcept { delete[] static_cast<T*>(data); });
-    return {numbers, dimensions, shape_.data(), owner};
+/// Solve batches as one job; the failure of the first unit that failed.
+std::optional<lp::BatchFailure> solve(lp::ThreadPool& threads, const std::vector<Batch*>& batches) {
+  lp::Job job;
+  for (std::size_t i = 0; i < batches.size(); ++i) batches[i]->add_to(job, static_cast<int>(i));
+  bool finished = true;
+  {
+    const nb::gil_scoped_release released;
+    finished = job.run(threads, python_interrupts);
   }
-
- private:
-  std::array<std::size_t, dimensions> shape_;
-  std::unique_ptr<T[]> numbers_;  // not initialised
-};
-
-Out<std::int32_t, 1> to_numpy(const std::vector<std::int32_t>& values) {
-  Result<std::int32_t, 1> result(values.size());
-  std::copy(values.begin(), values.end(), result.data());
-  return result.release();
+  if (!finished) throw nb::python_error();
+  return job.failure();
 }
 
 /// The default floating-point environment for the body of a `with` statement.
@@ -96,12 +54,6 @@ class FloatEnvironment {
  private:
   std::optional<cobre::DefaultFloatEnvironment> inside_;
 };
-
-/// Whether Ctrl-C or another signal has raised; asked without the GIL.
-bool python_interrupts() {
-  const nb::gil_scoped_acquire acquired;
-  return PyErr_CheckSignals() != 0;
-}
 
 const char* name_of(lp::Status status) {
   switch (status) {
@@ -139,7 +91,7 @@ lp::Program program(Floats costs, Floats column_lower, Floats column_upper, Floa
 lp::StageSpec stage_spec(int states, Ints in_states, Ints in_columns, Ints out_states, Ints out_columns,
                          Ints targets, Ints target_rows, Ints target_columns, Floats column_scale,
                          Floats row_scale, double cost_scale, double discount, double offset,
-                         double value_bound, int families, bool dual_simplex, bool reduce) {
+                         double value_bound, int families, bool dual_simplex, bool reduce, Ints tour) {
   require(in_columns.size() == in_states.size() && out_columns.size() == out_states.size() &&
               target_rows.size() == targets.size() && target_columns.size() == targets.size(),
           "a state has a column, and a target a row and a column");
@@ -150,6 +102,7 @@ lp::StageSpec stage_spec(int states, Ints in_states, Ints in_columns, Ints out_s
                      .out_columns = copy(out_columns),
                      .places = {},
                      .openings = {},
+                     .tour = copy(tour),
                      .column_scale = copy(column_scale),
                      .row_scale = copy(row_scale),
                      .cost_scale = cost_scale,
@@ -166,154 +119,6 @@ lp::StageSpec stage_spec(int states, Ints in_states, Ints in_columns, Ints out_s
   return spec;
 }
 
-/// A stage with the arrays that it refers to.
-class Stage {
- public:
-  Stage(std::shared_ptr<lp::ThreadPool> threads, const lp::Program& program, const lp::StageSpec& spec,
-        nb::object openings)
-      : threads_(std::move(threads)),
-        states_(static_cast<std::size_t>(spec.states)),
-        places_(spec.places.size()),
-        families_(static_cast<std::size_t>(spec.families)),
-        openings_(std::move(openings)),
-        stage_(program, with_openings(spec, openings_), threads_->size()) {}
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
-
-  using Steps = std::tuple<Out<double, 1>, Out<double, 1>, Out<double, 2>, Out<double, 2>, Out<double, 2>>;
-  Steps step(In<double, 2> states, In<double, 2> table, Ints rows, Ints starts, Ints saves,
-             std::int32_t iteration, Ints columns, Ints duals) {
-    const std::size_t tasks = states.shape(0);
-    check_tasks(states, table, starts);
-    require(rows.size() == tasks && saves.size() == tasks, "every array has one element per task");
-    for (const std::int32_t row : view(rows)) {
-      require(row >= 0 && static_cast<std::size_t>(row) < table.shape(0), "a row is in the table");
-    }
-    for (const std::int32_t slot : view(saves)) require(slot < slots(), "a slot exists");
-    Result<double, 1> costs(tasks), objectives(tasks);
-    Result<double, 2> outgoing(tasks, states_), values(tasks, columns.size()), prices(tasks, duals.size());
-    const lp::Stage::StepBatch batch{.states = states.data(),
-                                     .table = table.data(),
-                                     .rows = rows.data(),
-                                     .starts = starts.data(),
-                                     .saves = saves.data(),
-                                     .iteration = iteration,
-                                     .columns = view(columns),
-                                     .duals = view(duals),
-                                     .costs = costs.data(),
-                                     .objectives = objectives.data(),
-                                     .outgoing = outgoing.data(),
-                                     .column_values = values.data(),
-                                     .row_duals = prices.data()};
-    run(tasks, [&](int thread, int task) { stage_.step(thread, task, batch); });
-    return {costs.release(), objectives.release(), outgoing.release(), values.release(), prices.release()};
-  }
-
-  std::pair<Out<double, 2>, Out<double, 3>> trial(In<double, 2> states, In<double, 2> table, Ints tour,
-                                                  Ints firsts, Ints starts, std::int32_t iteration,
-                                                  bool second_opinion) {
-    const std::size_t tasks = states.shape(0), outcomes = tour.size();
-    check_tasks(states, table, starts);
-    require(firsts.size() == tasks && outcomes == table.shape(0), "every array has one element per task");
-    Result<double, 2> values(tasks, outcomes);
-    Result<double, 3> slopes(tasks, outcomes, states_);
-    const lp::Stage::TrialBatch batch{.states = states.data(),
-                                      .table = table.data(),
-                                      .tour = view(tour),
-                                      .firsts = firsts.data(),
-                                      .starts = starts.data(),
-                                      .iteration = iteration,
-                                      .values = values.data(),
-                                      .slopes = slopes.data(),
-                                      .second_opinion = second_opinion};
-    run(tasks, [&](int thread, int task) { stage_.trial(thread, task, batch); });
-    return {values.release(), slopes.release()};
-  }
-
-  void add_block(nb::object array) {
-    const auto block = nb::cast<Floats>(array);
-    const std::size_t width = stage_.cuts.layout().width();
-    require(block.size() % width == 0, "a cut has an intercept, all slopes, and zeros");
-    stage_.cuts.add_block(block.data(), block.size() / width);
-    blocks_.push_back(std::move(array));
-  }
-  void extend_cuts(Ints families) { stage_.extend_cuts(view(families)); }
-  void add_mixture(Floats weights) {
-    require(weights.size() + 1 == families_, "a mixture has one weight per outcome");
-    stage_.mixtures.push_back(copy(weights));
-  }
-  void activate(Ints active) {
-    for (const std::int32_t cut : view(active)) {
-      require(cut >= 0 && static_cast<std::size_t>(cut) < stage_.cuts.count(), "a cut exists");
-    }
-    stage_.cuts.activate(copy(active));
-  }
-  Out<std::int32_t, 1> active() { return to_numpy(stage_.cuts.active()); }
-  Out<std::int32_t, 1> last_tight() { return to_numpy(stage_.last_tight); }
-  void set_last_tight(Ints iterations) {
-    require(iterations.size() == stage_.last_tight.size(), "one iteration per cut");
-    stage_.last_tight = copy(iterations);
-  }
-  Out<std::int32_t, 1> take_uses() {
-    return to_numpy(std::exchange(stage_.uses, std::vector<std::int32_t>(stage_.uses.size(), 0)));
-  }
-  void set_activity_tolerance(double tolerance) { stage_.activity_tolerance = tolerance; }
-
-  void resize_slots(std::size_t count) { stage_.warm_starts.resize(count); }
-  Out<std::int32_t, 1> get_slot(std::size_t slot) { return to_numpy(encoded(stage_.warm_starts.at(slot))); }
-  void set_slot(std::size_t slot, Ints numbers) { stage_.store(slot, view(numbers)); }
-
-  Out<std::int32_t, 1> cut_places() {
-    std::vector<std::int32_t> places{0};
-    for (const std::size_t place : stage_.cuts.layout().slopes)
-      places.push_back(static_cast<std::int32_t>(place));
-    return to_numpy(places);
-  }
-  Out<std::int32_t, 1> cut_sections() {
-    return to_numpy({stage_.cuts.layout().begins.begin(), stage_.cuts.layout().begins.end()});
-  }
-  std::pair<int, int> solver_size() { return {stage_.rows(), stage_.columns()}; }
-
-  lp::Statistics take_statistics() { return stage_.take_statistics(); }
-  /// The lowest task that failed in the last batch, if one did.
-  std::optional<lp::Failure> take_failure() {
-    lp::Failure failure = stage_.take_failure();
-    return failure.task < 0 ? std::nullopt : std::optional(std::move(failure));
-  }
-
- private:
-  [[nodiscard]] std::int32_t slots() const { return static_cast<std::int32_t>(stage_.warm_starts.size()); }
-
-  void check_tasks(const In<double, 2>& states, const In<double, 2>& table, const Ints& starts) {
-    require(states.shape(1) == states_, "a state has one number per state variable");
-    require(table.shape(1) == places_, "a realisation has one number per place");
-    require(starts.size() == states.shape(0), "every array has one element per task");
-    for (const std::int32_t slot : view(starts)) require(slot < slots(), "a slot exists");
-  }
-
-  void run(std::size_t tasks, const std::function<void(int, int)>& work) {
-    bool finished = true;
-    {
-      const nb::gil_scoped_release released;
-      finished = threads_->run(static_cast<int>(tasks), work, python_interrupts);
-    }
-    if (!finished) throw nb::python_error();
-  }
-
-  static lp::StageSpec with_openings(lp::StageSpec spec, const nb::object& openings) {
-    const auto table = nb::cast<In<double, 2>>(openings);
-    require(table.shape(1) == spec.places.size(), "a realisation has one number per place");
-    spec.openings = {table.data(), table.shape(0), table.shape(1)};
-    return spec;
-  }
-
-  std::shared_ptr<lp::ThreadPool> threads_;
-  std::size_t states_, places_, families_;
-  nb::object openings_;  // keeps their memory
-  lp::Stage stage_;
-  std::vector<nb::object> blocks_;  // keeps the memory of the cuts
-};
-
 Out<double, 2> aggregate(In<double, 2> weights, In<double, 2> values, In<double, 3> slopes,
                          In<double, 2> states) {
   const lp::TrialOutcomes given{.trials = values.shape(0),
@@ -327,9 +132,9 @@ Out<double, 2> aggregate(In<double, 2> weights, In<double, 2> values, In<double,
               has_shape(slopes, given.trials, given.outcomes, given.states) &&
               has_shape(states, given.trials, given.states),
           "the arrays are of different numbers of trial states, outcomes or states");
-  Result<double, 2> cuts(given.trials, given.states + 1);
+  const auto cuts = new_array<double, 2>(given.trials, given.states + 1);
   lp::aggregate(given, cuts.data());
-  return cuts.release();
+  return cuts;
 }
 
 std::pair<Out<double, 2>, Out<std::int32_t, 2>> largest_excess(In<double, 3> cuts, In<double, 2> values,
@@ -345,22 +150,22 @@ std::pair<Out<double, 2>, Out<std::int32_t, 2>> largest_excess(In<double, 3> cut
               has_shape(values, batch.trials, batch.cuts_per_trial) &&
               has_shape(states, batch.trials, batch.states),
           "the arrays are of different numbers of trial states, cuts or states");
-  Result<double, 2> excess(batch.trials, batch.cuts_per_trial);
-  Result<std::int32_t, 2> where(batch.trials, batch.cuts_per_trial);
+  const auto excess = new_array<double, 2>(batch.trials, batch.cuts_per_trial);
+  const auto where = new_array<std::int32_t, 2>(batch.trials, batch.cuts_per_trial);
   lp::largest_excess(batch, cost_unit, reach, excess.data(), where.data());
-  return {excess.release(), where.release()};
+  return {excess, where};
 }
 
 Out<double, 2> evaluate(In<double, 2> cuts, In<double, 2> states) {
   const std::size_t count = cuts.shape(0), points = states.shape(0), width = states.shape(1);
   require(cuts.shape(1) == lp::cut_width(static_cast<int>(width)),
           "a cut has an intercept, all slopes, and zeros");
-  Result<double, 2> values(points, count);
+  const auto values = new_array<double, 2>(points, count);
   {
     const nb::gil_scoped_release released;
     lp::evaluate(cuts.data(), count, states.data(), points, width, values.data());
   }
-  return values.release();
+  return values;
 }
 
 }  // namespace
@@ -376,7 +181,9 @@ NB_MODULE(_lp, m) {
       .def("__exit__", &FloatEnvironment::exit, nb::sig("def __exit__(self, *_: object) -> None"));
   nb::class_<lp::ThreadPool>(m, "ThreadPool", "Threads that solve, shared by the programmes of a run.")
       .def(nb::init<int>(), "threads"_a)
-      .def("__len__", &lp::ThreadPool::size);
+      .def("__len__", &lp::ThreadPool::size)
+      .def("solve", &solve, "batches"_a,
+           "Solve batches as one job; return the first task that has no solution, if there is one.");
   nb::class_<lp::Program>(m, "Program", "A linear programme in scaled units, its matrix by columns.")
       .def(nb::new_(&program), nb::kw_only(), "costs"_a, "column_lower"_a, "column_upper"_a, "row_lower"_a,
            "row_upper"_a, "starts"_a, "rows"_a, "values"_a);
@@ -384,7 +191,7 @@ NB_MODULE(_lp, m) {
       .def(nb::new_(&stage_spec), nb::kw_only(), "states"_a, "in_states"_a, "in_columns"_a, "out_states"_a,
            "out_columns"_a, "targets"_a, "target_rows"_a, "target_columns"_a, "column_scale"_a, "row_scale"_a,
            "cost_scale"_a, "discount"_a, "offset"_a, "value_bound"_a, "families"_a, "dual_simplex"_a,
-           "reduce"_a);
+           "reduce"_a, "tour"_a);
   nb::class_<lp::Statistics>(m, "Statistics", "Counts and times of solving, summed over threads.")
       .def_ro("solves", &lp::Statistics::solves)
       .def_ro("rounds", &lp::Statistics::rounds)
@@ -392,19 +199,16 @@ NB_MODULE(_lp, m) {
       .def_ro("retries", &lp::Statistics::retries)
       .def_prop_ro("solver_s", &lp::Statistics::solver_s)
       .def_prop_ro("solving_s", &lp::Statistics::solving_s);
-  nb::class_<lp::Failure>(m, "Failure", "A task without a solution.")
-      .def_ro("task", &lp::Failure::task)
-      .def_ro("row", &lp::Failure::row)
-      .def_prop_ro("status", [](const lp::Failure& failure) { return name_of(failure.status); })
-      .def_ro("message", &lp::Failure::message);
+  nb::class_<lp::BatchFailure>(m, "Failure", "A task without a solution.")
+      .def_ro("batch", &lp::BatchFailure::batch)
+      .def_prop_ro("task", [](const lp::BatchFailure& found) { return found.failure.task; })
+      .def_prop_ro("row", [](const lp::BatchFailure& found) { return found.failure.row; })
+      .def_ro("stage", &lp::BatchFailure::stage)
+      .def_prop_ro("status", [](const lp::BatchFailure& found) { return name_of(found.failure.status); })
+      .def_prop_ro("message", [](const lp::BatchFailure& found) { return found.failure.message; });
   nb::class_<Stage>(m, "NativeStage", "One programme, its cuts, and an instance of it per thread.")
       .def(nb::init<std::shared_ptr<lp::ThreadPool>, const lp::Program&, const lp::StageSpec&, nb::object>(),
            "threads"_a, "program"_a, "spec"_a, "openings"_a)
-      .def("step", &Stage::step, nb::kw_only(), "states"_a, "table"_a, "rows"_a, "starts"_a, "saves"_a,
-           "iteration"_a, "columns"_a, "duals"_a,
-           "Return costs, objectives, outgoing states, values of columns and duals of rows, by task.")
-      .def("trial", &Stage::trial, nb::kw_only(), "states"_a, "table"_a, "tour"_a, "firsts"_a, "starts"_a,
-           "iteration"_a, "second_opinion"_a, "Return the values and slopes of all realisations, by task.")
       .def_prop_ro("solver_size", &Stage::solver_size,
                    "The rows and columns that are left for the solver, without cuts.")
       .def("cut_places", &Stage::cut_places,
@@ -413,7 +217,10 @@ NB_MODULE(_lp, m) {
            "Return where the matrices of a block begin, per cut, and where they end.")
       .def("add_block", &Stage::add_block, "block"_a)
       .def("extend_cuts", &Stage::extend_cuts, "families"_a)
+      .def("find_cuts", &Stage::find_cuts, "cuts"_a, "families"_a,
+           "Return which cuts are new, and the places of the others.")
       .def("activate", &Stage::activate, "active"_a)
+      .def_prop_ro("active_count", &Stage::active_count)
       .def("add_mixture", &Stage::add_mixture, "weights"_a)
       .def("active", &Stage::active)
       .def("last_tight", &Stage::last_tight)
@@ -423,8 +230,29 @@ NB_MODULE(_lp, m) {
       .def("resize_slots", &Stage::resize_slots, "count"_a)
       .def("get_slot", &Stage::get_slot, "slot"_a)
       .def("set_slot", &Stage::set_slot, "slot"_a, "numbers"_a)
-      .def("take_statistics", &Stage::take_statistics)
-      .def("take_failure", &Stage::take_failure);
+      .def("take_statistics", &Stage::take_statistics);
+  constexpr auto owned = nb::rv_policy::automatic;  // arrays own their numbers, also when the batch is gone
+  nb::class_<Batch>(m, "Batch", "Solves of one kind, with their results once a pool has solved them.");
+  nb::class_<StepBatch, Batch>(m, "StepBatch", "One realisation per task.")
+      .def(nb::init<Stage&, In<double, 2>, In<double, 2>, Ints, Ints, Ints, std::int32_t, Ints, Ints>(),
+           nb::keep_alive<1, 2>(), "stage"_a, nb::kw_only(), "states"_a, "table"_a, "rows"_a, "starts"_a,
+           "saves"_a, "iteration"_a, "columns"_a, "duals"_a)
+      .def_prop_ro(
+          "costs", [](const StepBatch& batch) { return batch.costs; }, owned)
+      .def_prop_ro(
+          "objectives", [](const StepBatch& batch) { return batch.objectives; }, owned)
+      .def_prop_ro(
+          "outgoing", [](const StepBatch& batch) { return batch.outgoing; }, owned)
+      .def_prop_ro(
+          "columns", [](const StepBatch& batch) { return batch.column_values; }, owned)
+      .def_prop_ro("duals", [](const StepBatch& batch) { return batch.row_duals; }, owned);
+  nb::class_<TrialBatch, Batch>(m, "TrialBatch", "All openings of some stages for each task.")
+      .def(nb::init<std::vector<Stage*>, In<double, 2>, Ints, Ints, Ints, std::size_t, std::int32_t, bool>(),
+           nb::keep_alive<1, 2>(), "stages"_a, nb::kw_only(), "states"_a, "next"_a, "firsts"_a, "starts"_a,
+           "outcomes"_a, "iteration"_a, "second_opinion"_a)
+      .def_prop_ro(
+          "values", [](const TrialBatch& batch) { return batch.values; }, owned)
+      .def_prop_ro("slopes", [](const TrialBatch& batch) { return batch.slopes; }, owned);
   m.def("aggregate", &aggregate, nb::kw_only(), "weights"_a, "values"_a, "slopes"_a, "states"_a,
         "Return one cut per trial state: the weighted sum of its outcomes' tangents.");
   m.def("largest_excess", &largest_excess, nb::kw_only(), "cuts"_a, "values"_a, "states"_a, "cost_unit"_a,

@@ -95,21 +95,20 @@ std::string all_of_cuts() {
   return bits;
 }
 
-/// What the threads of a pool make of a sum, if the pool is made now.
+/// What the threads of a pool, and the caller with them, make of a sum, if the pool is made now.
 std::string in_a_pool() {
   lp::ThreadPool pool(1);
   std::string bits;
-  pool.run(
-      1,
-      [&](int, int) {
-        const volatile double tiny = 3e-310, third = 1.0 / 3;
-        const volatile long double seventh = 1.0L / 7;
-        append(bits, tiny * 0.5);
-        append(bits, third * third);
-        const long double product = seventh * seventh;
-        bits.append(reinterpret_cast<const char*>(&product), 10);
-      },
-      [] { return false; });
+  const auto sum = [&](int, int) {
+    const volatile double tiny = 3e-310, third = 1.0 / 3;
+    const volatile long double seventh = 1.0L / 7;
+    append(bits, tiny * 0.5);
+    append(bits, third * third);
+    const long double product = seventh * seventh;
+    bits.append(reinterpret_cast<const char*>(&product), 10);
+  };
+  for (const auto workers : {lp::ThreadPool::Workers::threads, lp::ThreadPool::Workers::caller_and_threads})
+    pool.run(1, workers, sum, [] { return false; });
   return bits;
 }
 

@@ -1,19 +1,24 @@
 // Many solves of one programme: the same bits whoever solves, and the right ones.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <random>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "check.hpp"
 #include "core/lp/cuts.hpp"
 #include "core/lp/highs.hpp"
 #include "core/lp/dual_simplex.hpp"
+#include "core/lp/cut_index.hpp"
+#include "core/lp/job.hpp"
 #include "core/lp/stage.hpp"
 #include "core/lp/thread_pool.hpp"
+#include "core/thread.hpp"
 
 using namespace cobre::lp;
 
@@ -79,23 +84,25 @@ struct Results {
 /// All inflows for many volumes, on so many threads, in the order given.
 Results worth(const Tangents& cuts, const std::vector<int>& order, int threads) {
   ThreadPool pool(threads);
-  Stage stage(reservoir(), spec(), threads);
-  cuts.give(stage);
   const std::vector<double> table{0, 20, 40, 60, 100};
-  const std::vector<std::int32_t> tour{0, 1, 2, 3, 4};
+  StageSpec given = spec();
+  given.openings = {table.data(), table.size(), 1};
+  given.tour = {0, 1, 2, 3, 4};
+  Stage stage(reservoir(), given, threads);
+  cuts.give(stage);
   const auto tasks = static_cast<int>(order.size());
   std::vector<double> states(order.size());
   for (const int task : order) states[static_cast<std::size_t>(task)] = 3.0 * task;
   const std::vector<std::int32_t> firsts(order.size(), 0), starts(order.size(), -1);
   Results results{std::vector<double>(order.size() * 5), std::vector<double>(order.size() * 5)};
-  const Stage::TrialBatch trial{states.data(),         table.data(),         tour,
-                                firsts.data(),         starts.data(),        1,
+  const Stage::TrialBatch trial{states.data(),         firsts.data(),        starts.data(), 1, 5,
                                 results.values.data(), results.slopes.data()};
-  const bool finished = pool.run(
-      tasks, [&](int thread, int i) { stage.trial(thread, order[static_cast<std::size_t>(i)], trial); },
-      never);
-  CHECK(finished);
-  CHECK(stage.take_failure().task < 0);
+  Job job;
+  job.add(stage, 0, 0, tasks, [&](int thread, int i) {
+    return stage.trial(thread, order[static_cast<std::size_t>(i)], 0, trial);
+  });
+  CHECK(job.run(pool, never));
+  CHECK(!job.failure());
   return results;
 }
 
@@ -167,10 +174,11 @@ TEST(inflows_that_depend_on_the_last_one_leave_the_programme_and_change_nothing)
   given.out_columns = {1, 6};
   given.places = {{Target::rhs, 2, -1}};
   given.openings = {table.data(), table.size(), 1};
+  given.tour = {0, 1, 2, 3, 4};
   given.column_scale.assign(7, 1.0);
   given.row_scale.assign(3, 1.0);
   constexpr int tasks = 12;
-  const std::vector<std::int32_t> tour{0, 1, 2, 3, 4}, firsts(tasks, 0), starts(tasks, -1);
+  const std::vector<std::int32_t> firsts(tasks, 0), starts(tasks, -1);
   std::vector<double> states;
   for (int task = 0; task < tasks; ++task) states.insert(states.end(), {11.0 * task, 31.0 + task});
   std::vector<Results> found;
@@ -197,15 +205,16 @@ TEST(inflows_that_depend_on_the_last_one_leave_the_programme_and_change_nothing)
     Results results{std::vector<double>(tasks * 5), std::vector<double>(tasks * 10)};
     Stage::TrialBatch trial{};
     trial.states = states.data();
-    trial.table = table.data();
-    trial.tour = tour;
     trial.firsts = firsts.data();
     trial.starts = starts.data();
     trial.iteration = 1;
+    trial.stride = 5;
     trial.values = results.values.data();
     trial.slopes = results.slopes.data();
-    CHECK(pool.run(tasks, [&](int thread, int task) { stage.trial(thread, task, trial); }, never));
-    CHECK(stage.take_failure().task < 0);
+    Job job;
+    job.add(stage, 0, 0, tasks, [&](int thread, int task) { return stage.trial(thread, task, 0, trial); });
+    CHECK(job.run(pool, never));
+    CHECK(!job.failure());
     found.push_back(std::move(results));
   }
   for (std::size_t i = 0; i < found[0].values.size(); ++i)
@@ -225,12 +234,40 @@ TEST(a_failure_names_the_first_unit_and_the_others_are_solved) {
   const Stage::StepBatch step{
       states.data(), table.data(),      rows.data(),     none.data(), none.data(), -1, {}, {},
       costs.data(),  objectives.data(), outgoing.data(), nullptr,     nullptr};
-  CHECK(pool.run(4, [&](int thread, int task) { stage.step(thread, task, step); }, never));
-  const Failure failure = stage.take_failure();
-  CHECK(failure.task == 1);
-  CHECK(failure.status == Status::infeasible);
+  Job job;
+  job.add(stage, 3, 1, 1, [](int, int) { return std::nullopt; });
+  job.add(stage, 5, 2, 4, [&](int thread, int task) { return stage.step(thread, task, step); });
+  CHECK(job.run(pool, never));
+  const std::optional<BatchFailure> found = job.failure();
+  CHECK(found && found->batch == 5 && found->stage == 2);
+  CHECK(found->failure.task == 1);
+  CHECK(found->failure.status == Status::infeasible);
   CHECK(costs[0] == 2500 && costs[2] == 2500);
-  CHECK(stage.take_failure().task == -1);
+}
+
+TEST(cuts_are_found_by_their_bits) {
+  Cuts cuts{CutLayout(std::vector<StateKind>{StateKind::given, StateKind::decided})};
+  CutIndex index(cuts);
+  const std::size_t width = cuts.layout().width();
+  const std::vector<double> batch{1, 2, 3, /**/ 4, 5, 6, /**/ 1, 2, 3, /**/ -0.0, 5, 6};
+  CutIndex::Found found = index.find(batch.data(), std::vector<std::int32_t>{0, 0, 0, 0});
+  CHECK((found.added == std::vector<std::int32_t>{0, 1, 3}));
+  CHECK(found.known.empty());
+  // The first two, as they lie in memory: intercept and decided slope side by side, the given one elsewhere.
+  std::vector<double> block(2 * width);
+  const auto place = [&](std::size_t cut, StateKind kind, std::size_t in_row) -> double& {
+    return block[cuts.layout().begin(kind) * 2 + cut * cuts.layout().width(kind) + in_row];
+  };
+  for (std::size_t cut = 0; cut < 2; ++cut) {
+    place(cut, StateKind::decided, 0) = batch[3 * cut];
+    place(cut, StateKind::given, 0) = batch[3 * cut + 1];
+    place(cut, StateKind::decided, 1) = batch[3 * cut + 2];
+  }
+  cuts.add_block(block.data(), 2);
+  cuts.extend(std::vector<std::int32_t>{0, 1});
+  found = index.find(batch.data(), std::vector<std::int32_t>{0, 0, 0, 0});
+  CHECK((found.added == std::vector<std::int32_t>{1, 3}));  // the second is there, but of another family
+  CHECK((found.known == std::vector<std::int32_t>{0}));
 }
 
 TEST(violations_are_those_of_the_active_cuts) {
@@ -254,17 +291,18 @@ TEST(violations_are_those_of_the_active_cuts) {
   CHECK(refused);
 }
 
-TEST(workers_do_every_unit_once_and_pass_on_what_is_thrown) {
-  ThreadPool pool(3);
+namespace {
+
+void check_that_every_unit_is_done_once(ThreadPool& pool, ThreadPool::Workers workers) {
   for (int round = 0; round < 200; ++round) {
     std::vector<std::atomic<int>> done(50);
-    CHECK(pool.run(50, [&](int, int task) { ++done[static_cast<std::size_t>(task)]; }, never));
+    CHECK(pool.run(50, workers, [&](int, int task) { ++done[static_cast<std::size_t>(task)]; }, never));
     CHECK(std::all_of(done.begin(), done.end(), [](const auto& count) { return count == 1; }));
   }
   bool thrown = false;
   try {
     pool.run(
-        10,
+        10, workers,
         [](int, int task) {
           if (task == 3) throw std::runtime_error("task 3");
         },
@@ -273,7 +311,34 @@ TEST(workers_do_every_unit_once_and_pass_on_what_is_thrown) {
     thrown = true;
   }
   CHECK(thrown);
-  CHECK(pool.run(0, [](int, int) {}, never));
+  CHECK(pool.run(0, workers, [](int, int) {}, never));
+}
+
+}  // namespace
+
+TEST(workers_do_every_unit_once_and_pass_on_what_is_thrown) {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    check_that_every_unit_is_done_once(pool, ThreadPool::Workers::threads);
+    check_that_every_unit_is_done_once(pool, ThreadPool::Workers::caller_and_threads);
+  }
+}
+
+TEST(highs_runs_in_threads_of_our_own_only) {
+  ThreadPool pool(2);
+  std::atomic<int> foreign{0};
+  const auto count = [&](int, int) { foreign += !cobre::in_own_thread; };
+  CHECK(pool.run(50, ThreadPool::Workers::threads, count, never));
+  CHECK(foreign == 0);
+  const std::thread::id here = std::this_thread::get_id();
+  std::atomic<int> by_caller{0};
+  const auto count_caller = [&](int thread, int) {
+    const bool caller = std::this_thread::get_id() == here;
+    CHECK(caller == (thread == 0));
+    by_caller += caller;
+    while (by_caller == 0) std::this_thread::yield();  // else the other might do all
+  };
+  CHECK(pool.run(50, ThreadPool::Workers::caller_and_threads, count_caller, never));
 }
 
 TEST(an_interruption_lets_no_further_unit_begin) {
@@ -281,7 +346,7 @@ TEST(an_interruption_lets_no_further_unit_begin) {
   std::atomic<bool> go{false};
   std::atomic<int> done{0};
   const bool finished = pool.run(
-      3,
+      3, ThreadPool::Workers::threads,
       [&](int, int) {
         while (!go) std::this_thread::yield();
         ++done;
@@ -292,7 +357,15 @@ TEST(an_interruption_lets_no_further_unit_begin) {
       });
   CHECK(!finished);
   CHECK(done <= 3);
-  CHECK(pool.run(1, [&](int, int) { ++done; }, never));
+  CHECK(pool.run(1, ThreadPool::Workers::threads, [&](int, int) { ++done; }, never));
+  // The caller asks between two units.
+  int begun = 0;
+  const auto slow = [&](int, int) {
+    ++begun;
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  };
+  CHECK(!pool.run(100, ThreadPool::Workers::caller_and_threads, slow, [] { return true; }));
+  CHECK(begun == 1);
 }
 
 namespace {

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -27,6 +28,11 @@ class ThreadPool:
 
     def __len__(self) -> int: ...
 
+    def solve(self, batches: Sequence[Batch]) -> Failure | None:
+        """
+        Solve batches as one job; return the first task that has no solution, if there is one.
+        """
+
 class Program:
     """A linear programme in scaled units, its matrix by columns."""
 
@@ -35,7 +41,7 @@ class Program:
 class StageSpec:
     """The stage around a programme: states, random numbers, scales."""
 
-    def __init__(self, *, states: int, in_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost_scale: float, discount: float, offset: float, value_bound: float, families: int, dual_simplex: bool, reduce: bool) -> None: ...
+    def __init__(self, *, states: int, in_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], in_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_states: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target_columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost_scale: float, discount: float, offset: float, value_bound: float, families: int, dual_simplex: bool, reduce: bool, tour: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
 class Statistics:
     """Counts and times of solving, summed over threads."""
@@ -62,10 +68,16 @@ class Failure:
     """A task without a solution."""
 
     @property
+    def batch(self) -> int: ...
+
+    @property
     def task(self) -> int: ...
 
     @property
     def row(self) -> int: ...
+
+    @property
+    def stage(self) -> int: ...
 
     @property
     def status(self) -> str: ...
@@ -77,14 +89,6 @@ class NativeStage:
     """One programme, its cuts, and an instance of it per thread."""
 
     def __init__(self, threads: ThreadPool, program: Program, spec: StageSpec, openings: object) -> None: ...
-
-    def step(self, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], saves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
-        """
-        Return costs, objectives, outgoing states, values of columns and duals of rows, by task.
-        """
-
-    def trial(self, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tour: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, second_opinion: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
-        """Return the values and slopes of all realisations, by task."""
 
     @property
     def solver_size(self) -> tuple[int, int]:
@@ -102,7 +106,13 @@ class NativeStage:
 
     def extend_cuts(self, families: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
+    def find_cuts(self, cuts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], families: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """Return which cuts are new, and the places of the others."""
+
     def activate(self, active: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @property
+    def active_count(self) -> int: ...
 
     def add_mixture(self, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
@@ -124,7 +134,39 @@ class NativeStage:
 
     def take_statistics(self) -> Statistics: ...
 
-    def take_failure(self) -> Failure | None: ...
+class Batch:
+    """Solves of one kind, with their results once a pool has solved them."""
+
+class StepBatch(Batch):
+    """One realisation per task."""
+
+    def __init__(self, stage: NativeStage, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], saves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @property
+    def costs(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def objectives(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def outgoing(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
+    @property
+    def columns(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
+    @property
+    def duals(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
+class TrialBatch(Batch):
+    """All openings of some stages for each task."""
+
+    def __init__(self, stages: Sequence[NativeStage], *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], outcomes: int, iteration: int, second_opinion: bool) -> None: ...
+
+    @property
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
+    @property
+    def slopes(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]: ...
 
 def aggregate(*, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slopes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """

@@ -11,7 +11,7 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise, SparseMatrix
 from cobre.lp._model import highs_of, realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool
+from cobre.lp._solver import NextStages, SolveFailure, StageSolver, States, Steps, ThreadPool, solve
 from tests.exact import fractions, product, sizes
 
 STATES, CONTROLS, ROWS = 4, 7, 5
@@ -71,12 +71,30 @@ def cuts_for(seed, count, scale=1.0):
     )
 
 
+class SolvedStage(StageSolver):
+    """A stage whose batches are solved at once."""
+
+    def __init__(self, threads, *args, **settings):
+        super().__init__(threads, *args, **settings)
+        self._threads = threads
+
+    def step(self, *args, **options):
+        batch = super().step(*args, **options)
+        solve(self._threads, [batch])
+        return Steps.of(batch, np.arange(len(batch.costs)))
+
+    def trial(self, states, firsts, starts, **options):
+        batch = NextStages([self]).trial(states, np.zeros(len(states), np.int32), firsts, starts, **options)
+        solve(self._threads, [batch])
+        return batch.values, batch.slopes
+
+
 class Tried:
     """A solver with cuts, and what batches of units give."""
 
     def __init__(self, program, noise, cuts, threads=1, *, own=None, mixtures=(), **settings):
         self.threads, self.places = ThreadPool(threads), noise.places
-        self.solver = StageSolver(
+        self.solver = SolvedStage(
             self.threads,
             program,
             noise,

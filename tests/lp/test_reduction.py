@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cobre.lp import LinearProgram, Noise
-from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool
+from cobre.lp._solver import SolveFailure, States, ThreadPool
+from tests.lp.batches import SolvedStage
 
 RESERVOIRS, ORDER, COUNT = 3, 2, 5
 #: By state: volumes, then the inflows of the last stages, newest first.
@@ -115,7 +116,7 @@ class Rivers:
             None, **{t: {key(t, p): v for p, v in values.items()} for t, values in self.random.items()}
         )
         assert not [*program.findings(), *noise.findings(program)]
-        solver = StageSolver(
+        solver = SolvedStage(
             ThreadPool(1),
             program,
             noise,
@@ -202,7 +203,7 @@ def simple(lower, reduce, *, enough=1.0):
     """One state, which leaves as half of what it was, plus noise; nothing is left to decide."""
     program = LinearProgram([0.0, 3.0, 1.0], [[-0.5, 1.0, 0.0]], 0.0, 0.0, [-np.inf, lower, enough], np.inf)
     noise = Noise(rhs={0: [-1.0, 2.0]})
-    return StageSolver(ThreadPool(1), program, noise, States(1, {0: 0}, {0: 1}), reduce=reduce)
+    return SolvedStage(ThreadPool(1), program, noise, States(1, {0: 0}, {0: 1}), reduce=reduce)
 
 
 @pytest.mark.parametrize("reduce", [True, False])
@@ -221,7 +222,7 @@ def test_a_known_value_beyond_its_bounds_leaves_no_solution(reduce):
 
 def test_a_programme_of_which_nothing_is_left_has_a_value():
     program = LinearProgram([2.0, 3.0], [[-0.5, 1.0]], 0.0, 0.0, -np.inf, np.inf, 1.0)
-    solver = StageSolver(
+    solver = SolvedStage(
         ThreadPool(1), program, Noise(rhs={0: [-1.0, 2.0]}), States(1, {0: 0}, {0: 1}), discount=0.5
     )
     assert solver.native.solver_size == (0, 1)  # the value of what follows

@@ -7,10 +7,11 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise
 from cobre.lp._model import realized
-from cobre.lp._solver import SolveFailure, StageSolver, States, ThreadPool, cut_heights
+from cobre.lp._solver import SolveFailure, States, ThreadPool, cut_heights
 from tests.lp.batches import (
     COUNT,
     STATES,
+    SolvedStage,
     Tried,
     cut_duals,
     cuts_for,
@@ -222,7 +223,7 @@ HARD_CUTS = np.array([[5.0 * k, -1.0 * k] for k in range(1, 40)])  # on the firs
 
 def solve_hard(seed, order, threads=1):
     """Objectives and ends of the realisations, in their order, and how many attempts more it took."""
-    solver = StageSolver(ThreadPool(threads), *hard(seed), States(1, {}, {0: 0}), dual_simplex=False)
+    solver = SolvedStage(ThreadPool(threads), *hard(seed), States(1, {}, {0: 0}), dual_simplex=False)
     solver.native.add_block(solver.arranged(HARD_CUTS))
     solver.native.extend_cuts(np.zeros(len(HARD_CUTS), np.int32))
     solver.native.resize_slots(len(order))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cobre.comm import run_ranks
 from cobre.errors import BoundError
-from cobre.lp._solver import StageSolver
+from cobre.lp import TrialBatch
 from cobre.progress import describe_guard
 from cobre.sddp import (
     Domination,
@@ -29,7 +29,7 @@ from cobre.sddp import (
 from cobre.sddp import _backward as backward
 from cobre.sddp import _exchange as exchange
 from cobre.sddp._engine import Engine
-from cobre.sddp._guards import _pooled
+from cobre.sddp._guards import Guards, _pooled
 from cobre.sddp.events import to_dict
 from tests.sddp.bodies import STUDIES, chain, circle
 from tests.sddp.random_problems import problems
@@ -42,51 +42,67 @@ TRAINING = {"trajectories": 8, "seed": 3}
 @contextmanager
 def wrong_values(iteration, *, unit=0, also_second=False, factor=FACTOR):
     """In an iteration, what one trial state of several is worth comes out too high."""
-    right, now = StageSolver.trial, []
+    solve, run, again = Engine.solve, backward.BackwardPass.run, Guards._recomputed
+    now = {"iteration": None, "second": False}
 
-    def trial(self, states, firsts, starts, *, iteration=-1, second_opinion=False):
-        values, slopes = right(
-            self, states, firsts, starts, iteration=iteration, second_opinion=second_opinion
-        )
-        now[:] = [iteration] if not second_opinion else now
-        if now == [when] and len(states) > 1 and (also_second or not second_opinion):
-            values[unit] *= factor
-        return values, slopes
+    def solved(self, batches):
+        solve(self, batches)
+        if now["iteration"] != iteration or (now["second"] and not also_second):
+            return
+        for batch in batches:
+            if isinstance(batch.solves, TrialBatch) and len(batch.states) > 1:
+                batch.solves.values[unit] *= factor
 
-    when = iteration
-    with patch.object(StageSolver, "trial", trial):
+    def counted(self):
+        now["iteration"] = self._iteration
+        return run(self)
+
+    def recomputed(self, node, states, *, second_opinion=True):
+        now["second"] = second_opinion
+        try:
+            return again(self, node, states, second_opinion=second_opinion)
+        finally:
+            now["second"] = False
+
+    with (
+        patch.object(Engine, "solve", solved),
+        patch.object(backward.BackwardPass, "run", counted),
+        patch.object(Guards, "_recomputed", recomputed),
+    ):
         yield
 
 
 @contextmanager
 def wrong_cut(iteration, *, first_of=0):
     """In an iteration, an intercept is changed between making a cut and adding it, on whichever rank."""
-    right = backward.BackwardPass._batch
+    right = backward.BackwardPass._cuts
 
-    def made(self, node, step, units):
-        result = right(self, node, step, units)
-        if self._iteration == iteration and node == first_of:
-            result.cuts[0, 0, 0] += 0.12 * abs(result.totals[0])
-        return result
+    def made(self, step, groups):
+        results = right(self, step, groups)
+        for group, result in zip(groups, results, strict=True):
+            if self._iteration == iteration and group.node == first_of:
+                result.cuts[0, 0, 0] += 0.12 * abs(result.totals[0])
+        return results
 
-    with patch.object(backward.BackwardPass, "_batch", made):
+    with patch.object(backward.BackwardPass, "_cuts", made):
         yield
 
 
 @contextmanager
 def wrong_bound(iteration):
     """The bound of one iteration is too high, and consistently so."""
-    right = backward.BackwardPass._batch
+    right = backward.BackwardPass._cuts
 
-    def made(self, node, step, units):
-        result = right(self, node, step, units)
-        if self._iteration == iteration and node == Engine.ROOT:
-            more = 0.12 * abs(result.totals[0])
-            result.cuts[0, 0, 0] += more
-            result = replace(result, totals=result.totals + more, values=result.values + more)
-        return result
+    def made(self, step, groups):
+        results = right(self, step, groups)
+        if self._iteration != iteration or [group.node for group in groups] != [Engine.ROOT]:
+            return results
+        [result] = results
+        more = 0.12 * abs(result.totals[0])
+        result.cuts[0, 0, 0] += more
+        return [replace(result, totals=result.totals + more, values=result.values + more)]
 
-    with patch.object(backward.BackwardPass, "_batch", made):
+    with patch.object(backward.BackwardPass, "_cuts", made):
         yield
 
 

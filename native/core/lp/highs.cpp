@@ -6,6 +6,8 @@
 
 #include <Highs.h>
 
+#include "core/thread.hpp"
+
 namespace cobre::lp {
 
 namespace {
@@ -52,6 +54,15 @@ void set_fallback_options(Highs& highs, int fallback) {
       highs.setOptionValue("solver", "ipm");
       highs.setOptionValue("run_crossover", "on");
   }
+}
+
+/// HiGHS keeps a scheduler per thread, made by the first run there, which decides on how many threads later
+/// ones work. So a thread of the user's program never runs it: its own use of HiGHS stays as it was.
+HighsStatus run_in_own_thread(Highs& highs) {
+  if (in_own_thread) return highs.run();
+  HighsStatus status = HighsStatus::kError;
+  start_quiet_thread([&] { status = highs.run(); }).join();
+  return status;
 }
 
 }  // namespace
@@ -138,10 +149,9 @@ void HighsSolver::drop_rows_from(int first) {
 }
 
 Status HighsSolver::run() {
-  require(highs_->run() == HighsStatus::kError && highs_->getModelStatus() == HighsModelStatus::kNotset
-              ? HighsStatus::kError
-              : HighsStatus::kOk,
-          "to run");
+  const HighsStatus status = run_in_own_thread(*highs_);
+  const bool refused = status == HighsStatus::kError && highs_->getModelStatus() == HighsModelStatus::kNotset;
+  require(refused ? HighsStatus::kError : HighsStatus::kOk, "to run");
   iterations_ += std::max(0, static_cast<int>(highs_->getInfo().simplex_iteration_count));
   switch (highs_->getModelStatus()) {
     case HighsModelStatus::kOptimal:

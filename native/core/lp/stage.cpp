@@ -41,14 +41,22 @@ bool is_column_target(Target target) {
 
 /// The solver of our own is for programmes whose basis stays dual feasible from one realisation to the next,
 /// because neither costs nor coefficients change.
-std::unique_ptr<Solver> make_solver(const Program& program, const StageSpec& spec) {
-  if (spec.make_solver) return spec.make_solver(program);
+bool is_for_highs(const StageSpec& spec) {
   const bool steady = std::none_of(spec.places.begin(), spec.places.end(), [](const Place& place) {
     return place.target == Target::cost || place.target == Target::coefficient;
   });
-  if (!spec.dual_simplex || !steady) return std::make_unique<HighsSolver>(program);
+  return !spec.dual_simplex || !steady;
+}
+
+std::unique_ptr<Solver> make_solver(const Program& program, const StageSpec& spec) {
+  if (spec.make_solver) return spec.make_solver(program);
+  if (is_for_highs(spec)) return std::make_unique<HighsSolver>(program);
   return std::make_unique<DualSimplexSolver>(program);
 }
+
+/// Blocks of about ten openings: smaller ones would occupy more cores, but each begins further from its first
+/// solution than from one opening to the next.
+constexpr std::size_t block_size = 10;
 
 /// A bound in scaled units; infinity stays what it is.
 double scaled(double value, double factor) { return std::isinf(value) ? value : value * factor; }
@@ -98,7 +106,10 @@ Stage::Stage(const Program& program, StageSpec spec, int threads)
       known_costs_(known_costs_of(reduction_, program)),
       known_states_(reduction_, cuts, known_states_of(reduction_, spec_, cuts.layout()), spec_.openings),
       instances_(at(threads)),
-      failures_(at(threads)) {
+      positions_(spec_.tour.size()),
+      blocks_(static_cast<int>(std::max<std::size_t>(1, (spec_.tour.size() + block_size / 2) / block_size))),
+      for_highs_(lp::is_for_highs(spec_)) {
+  for (std::size_t i = 0; i < spec_.tour.size(); ++i) positions_.at(at(spec_.tour[i])) = i;
   for (std::size_t i = 0; i < spec_.in_columns.size(); ++i) {
     const int whole = spec_.in_columns[i], column = reduction_.column(whole);
     if (column >= 0) held_.push_back({spec_.in_states[i], column, spec_.column_scale[at(whole)]});
@@ -495,7 +506,7 @@ WarmStart Instance::start() const {
   return start;
 }
 
-void Stage::step(int thread, int task, const StepBatch& step) {
+std::optional<Failure> Stage::step(int thread, int task, const StepBatch& step) {
   const std::int64_t begun = now_ns();
   Instance& instance = this->instance(thread);
   const std::size_t u = at(task);
@@ -504,11 +515,7 @@ void Stage::step(int thread, int task, const StepBatch& step) {
   instance.begin(step.states + u * states, step.starts[u] < 0 ? nullptr : &warm_starts[at(step.starts[u])]);
   const Status status =
       instance.solve(step.table + at(row) * spec_.places.size(), step.iteration, Purpose::decision);
-  if (status != Status::optimal) {
-    Failure& failure = failures_[at(thread)];
-    if (failure.task < 0 || task < failure.task) failure = {task, row, status, instance.message()};
-    return;
-  }
+  if (status != Status::optimal) return Failure{task, row, status, instance.message()};
   step.costs[u] = instance.stage_cost();
   step.objectives[u] = instance.objective();
   instance.outgoing(step.outgoing + u * states);
@@ -520,30 +527,33 @@ void Stage::step(int thread, int task, const StepBatch& step) {
   }
   if (step.saves[u] >= 0) warm_starts[at(step.saves[u])] = instance.start();
   instance.statistics.solving_ns += now_ns() - begun;
+  return std::nullopt;
 }
 
-void Stage::trial(int thread, int task, const TrialBatch& trial) {
+std::optional<Failure> Stage::trial(int thread, int task, int block, const TrialBatch& trial) {
   const std::int64_t begun = now_ns();
   Instance& instance = this->instance(thread);
   const std::size_t u = at(task);
   const auto states = at(spec_.states);
-  const std::size_t count = trial.tour.size();
+  const auto border = [&](int b) { return spec_.tour.size() * at(b) / at(blocks_); };
+  const std::size_t low = border(block), size = border(block + 1) - low;
+  std::size_t first = trial.firsts[u] < 0 ? low : positions_[at(trial.firsts[u])];
+  if (first < low || first >= low + size) first = low;  // it is in another block
   instance.begin(trial.states + u * states,
                  trial.starts[u] < 0 ? nullptr : &warm_starts[at(trial.starts[u])]);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int32_t row = trial.tour[(at(trial.firsts[u]) + i) % count];
+  for (std::size_t i = 0; i < size; ++i) {
+    const int row = spec_.tour[low + (first - low + i) % size];
     if (trial.second_opinion) instance.begin(trial.states + u * states, nullptr);
-    const Status status = instance.solve(trial.table + at(row) * spec_.places.size(), trial.iteration,
-                                         trial.second_opinion ? Purpose::second_opinion : Purpose::cut);
-    if (status != Status::optimal) {
-      Failure& failure = failures_[at(thread)];
-      if (failure.task < 0 || task < failure.task) failure = {task, row, status, instance.message()};
-      return;
-    }
-    trial.values[u * count + at(row)] = instance.objective();
-    instance.slopes(trial.slopes + (u * count + at(row)) * states);
+    const Status status =
+        instance.solve(spec_.openings.numbers + at(row) * spec_.places.size(), trial.iteration,
+                       trial.second_opinion ? Purpose::second_opinion : Purpose::cut);
+    if (status != Status::optimal) return Failure{task, row, status, instance.message()};
+    const std::size_t place = u * trial.stride + at(row);
+    trial.values[place] = instance.objective();
+    instance.slopes(trial.slopes + place * states);
   }
   instance.statistics.solving_ns += now_ns() - begun;
+  return std::nullopt;
 }
 
 Statistics Stage::take_statistics() {
@@ -559,15 +569,6 @@ Statistics Stage::take_statistics() {
     sum.solving_ns += part.solving_ns;
   }
   return sum;
-}
-
-Failure Stage::take_failure() {
-  Failure first;
-  for (Failure& failure : failures_) {
-    if (failure.task >= 0 && (first.task < 0 || failure.task < first.task)) first = failure;
-    failure = {};
-  }
-  return first;
 }
 
 }  // namespace cobre::lp

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct StageSpec {
   std::vector<int> out_states, out_columns;
   std::vector<Place> places;                    // of each number of a realisation
   Realisations openings;                        // those that `trial` solves for
+  std::vector<int> tour;                        // their order there, a cycle in which neighbours are similar
   std::vector<double> column_scale, row_scale;  // x = scale * x'; row' = scale * row
   double cost_scale = 1;                        // cost' = scale * cost
   double discount = 1, offset = 0;
@@ -57,9 +59,9 @@ struct Statistics {
 
 /// A task without a solution.
 struct Failure {
-  int task = -1;
-  int row = -1;  // of the table of realisations
-  Status status = Status::optimal;
+  int task;
+  int row;  // of the table of realisations
+  Status status;
   std::string message;
 };
 
@@ -143,28 +145,30 @@ class Stage {
     double* column_values;                         // out: tasks x columns
     double* row_duals;                             // out: tasks x duals
   };
-  void step(int thread, int task, const StepBatch& step);
+  std::optional<Failure> step(int thread, int task, const StepBatch& step);
 
-  /// All realisations for each task: the value of a trial state.
+  /// All openings for each task: the value of a trial state.
   struct TrialBatch {
     const double* states;
-    const double* table;
-    std::span<const std::int32_t> tour;  // the order of the realisations, a cycle
-    const std::int32_t* firsts;          // per task, the position in the tour to begin with
+    const std::int32_t* firsts;  // per task, the opening to begin with, or -1 for any
     const std::int32_t* starts;
     std::int32_t iteration;
-    double* values;               // out: tasks x realisations
-    double* slopes;               // out: tasks x realisations x states
-    bool second_opinion = false;  // each realisation from scratch, by the general solver
+    std::size_t stride;           // from one task's values to the next one's
+    double* values;               // out: tasks x stride
+    double* slopes;               // out: tasks x stride x states
+    bool second_opinion = false;  // each opening from scratch, by the general solver
   };
-  void trial(int thread, int task, const TrialBatch& trial);
+  /// A task's openings come in so many blocks, which are units: each begins from the task's start, whoever
+  /// solves the others.
+  [[nodiscard]] int blocks() const noexcept { return blocks_; }
+  std::optional<Failure> trial(int thread, int task, int block, const TrialBatch& trial);
 
   /// The size of the programme that is left for the solver, without cuts.
   [[nodiscard]] int columns() const noexcept { return program_.columns; }
   [[nodiscard]] int rows() const noexcept { return program_.rows; }
+  /// Whether HiGHS solves all, and not only what our solver leaves to it.
+  [[nodiscard]] bool is_for_highs() const noexcept { return for_highs_; }
   [[nodiscard]] Statistics take_statistics();
-  /// The failure of the lowest task that failed since the last call: the same on any number of threads.
-  [[nodiscard]] Failure take_failure();
 
   // The rest is for one thread at a time, while nothing is being solved.
 
@@ -211,7 +215,9 @@ class Stage {
   std::vector<int> noisy_rows_, noisy_columns_, noisy_costs_;
   bool changes_matrix_ = false;
   std::vector<std::unique_ptr<Instance>> instances_;  // by thread; made on first use, by that thread
-  std::vector<Failure> failures_;                     // by thread
+  std::vector<std::size_t> positions_;                // by opening, in the tour
+  int blocks_ = 1;
+  bool for_highs_ = false;
 };
 
 }  // namespace cobre::lp

@@ -10,6 +10,19 @@
 
 namespace cobre::lp {
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Asking takes Python's lock, so it is done rarely, but often enough for a person at a keyboard.
+constexpr auto ask_every = std::chrono::milliseconds(50);
+/// The last tasks of other threads most often end within this time: sooner than a sleeping thread wakes up.
+constexpr auto spin_for = std::chrono::microseconds(20);
+
+bool never() { return false; }
+
+}  // namespace
+
 ThreadPool::ThreadPool(int threads) {
   if (threads < 1) throw std::invalid_argument("at least one thread solves, not " + std::to_string(threads));
   for (int thread = 0; thread < threads; ++thread) {
@@ -26,27 +39,62 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool ThreadPool::run(int tasks, const std::function<void(int, int)>& work,
+bool ThreadPool::run(int tasks, Workers workers, const std::function<void(int, int)>& work,
                      const std::function<bool()>& interrupted) {
-  std::unique_lock lock(mutex_);
-  work_ = &work;
-  tasks_ = tasks;
-  next_ = 0;
-  stop_ = false;
-  busy_ = size();
-  ++job_;
-  begun_.notify_all();
+  const bool caller_works = workers == Workers::caller_and_threads;
+  const int threads = caller_works && tasks < 2 ? 0 : size() - static_cast<int>(caller_works);
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = &work;
+    tasks_ = tasks;
+    first_ = size() - threads;
+    next_ = 0;
+    stop_ = false;
+    busy_ = threads;
+    ++job_;
+  }
+  if (threads > 0) begun_.notify_all();
   bool stopped = false;
-  while (!ended_.wait_for(lock, std::chrono::milliseconds(50), [this] { return busy_ == 0; })) {
+  if (caller_works) {
+    const DefaultFloatEnvironment same_everywhere;
+    auto asked = Clock::now();
+    take_tasks(0, [&] {
+      if (stopped || Clock::now() < asked + ask_every) return stopped;
+      asked = Clock::now();
+      return stopped = interrupted();
+    });
+  }
+  if (stopped) stop_ = true;
+  if (threads > 0 && !wait_for_threads(stopped ? never : interrupted)) stopped = true;
+  work_ = nullptr;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  return !stopped;
+}
+
+/// False if the caller was interrupted meanwhile.
+bool ThreadPool::wait_for_threads(const std::function<bool()>& interrupted) {
+  for (const auto until = Clock::now() + spin_for; busy_ > 0 && Clock::now() < until;) {
+  }
+  bool stopped = false;
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, ask_every, [this] { return busy_ == 0; })) {
     if (stopped) continue;
     lock.unlock();  // asking may take Python's lock, which a thread's end must not wait for
     stopped = interrupted();
     if (stopped) stop_ = true;
     lock.lock();
   }
-  work_ = nullptr;
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   return !stopped;
+}
+
+void ThreadPool::take_tasks(int thread, const std::function<bool()>& stopped) {
+  try {
+    for (int task = next_++; task < tasks_ && !stop_ && !stopped(); task = next_++) (*work_)(thread, task);
+  } catch (...) {
+    stop_ = true;
+    const std::lock_guard guard(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
 }
 
 void ThreadPool::serve(int thread) {
@@ -57,14 +105,9 @@ void ThreadPool::serve(int thread) {
     begun_.wait(lock, [&] { return closing_ || job_ != seen; });
     if (closing_) return;
     seen = job_;
+    if (thread < first_) continue;
     lock.unlock();
-    try {
-      for (int task = next_++; task < tasks_ && !stop_; task = next_++) (*work_)(thread, task);
-    } catch (...) {
-      stop_ = true;
-      const std::lock_guard guard(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-    }
+    take_tasks(thread, never);
     lock.lock();
     if (--busy_ == 0) ended_.notify_all();
   }

@@ -1,4 +1,4 @@
-// A fixed pool of threads that work on one job at a time together.
+// Threads that work on one job at a time together.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,6 @@ namespace cobre::lp {
 
 class ThreadPool {
  public:
-  /// HiGHS keeps a scheduler per thread, made for the first instance that runs there, so these threads run
-  /// nothing but ours; even one thread is a thread of its own.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -21,22 +19,30 @@ class ThreadPool {
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(threads_.size()); }
 
+  /// Who works on a job. With the caller in the place of the first thread no job waits for a thread to wake
+  /// up, which takes longer than a small one. HiGHS is for threads of the pool alone: see `HighsSolver::run`.
+  enum class Workers : std::uint8_t { caller_and_threads, threads };
+
   /// Call `work(thread, task)` for each task from 0 to tasks - 1, on whatever thread is free.
   ///
-  /// While it waits, the calling thread asks `interrupted` now and then; once that says yes, no further task
-  /// is begun, and the result is false. The first exception of a task is rethrown here.
-  bool run(int tasks, const std::function<void(int, int)>& work, const std::function<bool()>& interrupted);
+  /// Now and then the calling thread asks `interrupted`; once that says yes, no further task is begun, and
+  /// the result is false. The first exception of a task is rethrown here.
+  bool run(int tasks, Workers workers, const std::function<void(int, int)>& work,
+           const std::function<bool()>& interrupted);
 
  private:
   void serve(int thread);
+  void take_tasks(int thread, const std::function<bool()>& stopped);
+  bool wait_for_threads(const std::function<bool()>& interrupted);
 
   std::mutex mutex_;
   std::condition_variable begun_, ended_;
   const std::function<void(int, int)>* work_ = nullptr;
   int tasks_ = 0;
+  int first_ = 0;  // of the threads that work on the job; the caller is in the place of those before
   std::atomic<int> next_{0};
   std::atomic<bool> stop_{false};
-  int busy_ = 0;
+  std::atomic<int> busy_{0};
   long job_ = 0;  // only grows; a thread that has not seen it yet has a job
   bool closing_ = false;
   std::exception_ptr failure_;

@@ -12,14 +12,18 @@ from cobre.lp._ranges import Extreme, NumberRange, number_ranges
 from cobre.lp._solver import (
     HIGHS_VERSION,
     NO_PLACES,
+    NextStages,
     SolveFailure,
     StageSolver,
     States,
+    StepBatch,
     Steps,
     ThreadPool,
+    TrialBatch,
     aggregate_cuts,
     cut_heights,
     largest_excess,
+    solve,
 )
 
 __all__ = [
@@ -31,6 +35,7 @@ __all__ = [
     "Floats",
     "Ints",
     "LinearProgram",
+    "NextStages",
     "Noise",
     "NumberRange",
     "Place",
@@ -38,8 +43,10 @@ __all__ = [
     "SparseMatrix",
     "StageSolver",
     "States",
+    "StepBatch",
     "Steps",
     "ThreadPool",
+    "TrialBatch",
     "aggregate_cuts",
     "cut_heights",
     "highs_of",
@@ -48,4 +55,5 @@ __all__ = [
     "place_name",
     "probability_findings",
     "realized",
+    "solve",
 ]

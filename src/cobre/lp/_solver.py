@@ -5,9 +5,9 @@ All objectives are costs to be minimised; callers that maximise change the signs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ if _lp.HIGHS_LIBRARY != _lp.HIGHS_HEADERS:
 HIGHS_VERSION: str = _lp.HIGHS_LIBRARY
 
 ThreadPool: TypeAlias = _lp.ThreadPool
+StepBatch: TypeAlias = _lp.StepBatch
+TrialBatch: TypeAlias = _lp.TrialBatch
 aggregate_cuts, largest_excess = _lp.aggregate, _lp.largest_excess
 
 NO_PLACES: Ints = np.empty(0, np.int32)
@@ -42,9 +44,9 @@ NO_PLACES: Ints = np.empty(0, np.int32)
 class SolveFailure(Exception):
     """A task of a batch has no solution. The caller knows the names, and turns it into an error for users."""
 
-    def __init__(self, task: int, row: int, status: str) -> None:
-        super().__init__(task, row, status)
-        self.task, self.row, self.status = task, row, status
+    def __init__(self, batch: int, stage: int, task: int, row: int, status: str) -> None:
+        super().__init__(batch, stage, task, row, status)
+        self.batch, self.stage, self.task, self.row, self.status = batch, stage, task, row, status
 
 
 class Steps(NamedTuple):
@@ -55,6 +57,11 @@ class Steps(NamedTuple):
     outgoing: Floats
     columns: Floats
     duals: Floats
+
+    @classmethod
+    def of(cls, batch: StepBatch, which: NDArray[np.intp]) -> Self:
+        """Return the results of some tasks of a batch that has been solved."""
+        return cls(*(getattr(batch, name)[which] for name in cls._fields))
 
 
 @dataclass(frozen=True)
@@ -69,9 +76,9 @@ class States:
 class StageSolver:
     """One programme with its realisations, its cuts, and stored warm starts.
 
-    A task of a batch is an incoming state with its realisations. ``native`` has what needs no more than a
-    call: cuts (``add_block``, ``extend_cuts``, ``activate``) and warm starts (``resize_slots``, ``get_slot``,
-    ``set_slot``).
+    A task of a batch is an incoming state with its realisations; `solve` solves batches. ``native`` has what
+    needs no more than a call: cuts (``add_block``, ``extend_cuts``, ``activate``) and warm starts
+    (``resize_slots``, ``get_slot``, ``set_slot``).
 
     Args:
         threads: the threads that solve.
@@ -109,7 +116,6 @@ class StageSolver:
         self.cost_unit = 1.0 / scales.cost
         self._flips = np.array([sign if target == "cost" else 1.0 for target, _ in noise.places])
         self.table = self.costs_of(noise.table)
-        self.tour = _tour(self.table)
         where = [_row_and_column(target, place) for target, place in noise.places]
         scaled = _lp.Program(
             costs=sign * program.costs * scales.column * scales.cost,
@@ -141,6 +147,7 @@ class StageSolver:
             families=families,
             dual_simplex=dual_simplex,
             reduce=reduce,
+            tour=_tour(self.table),
         )
         self.native = _lp.NativeStage(threads, scaled, spec, self.table)
         #: How blocks of cuts are laid out in memory.
@@ -169,8 +176,8 @@ class StageSolver:
         iteration: int = -1,
         columns: Ints = NO_PLACES,
         duals: Ints = NO_PLACES,
-    ) -> Steps:
-        """Solve one realisation per task.
+    ) -> StepBatch:
+        """Return a batch that solves one realisation per task.
 
         Args:
             incoming: per task, the incoming state.
@@ -181,11 +188,9 @@ class StageSolver:
             iteration: recorded for cuts that are tight; -1 records nothing.
             columns: whose values to return.
             duals: rows whose duals to return.
-
-        Raises:
-            SolveFailure: a task has no solution; the first of them, in the order of tasks.
         """
-        solutions = self.native.step(
+        return StepBatch(
+            self.native,
             states=incoming,
             table=self.table if table is None else table,
             rows=rows,
@@ -195,44 +200,63 @@ class StageSolver:
             columns=columns,
             duals=duals,
         )
-        self._require_solutions()
-        return Steps(*solutions)
 
-    def trial(
-        self, states: Floats, firsts: Ints, starts: Ints, *, iteration: int = -1, second_opinion: bool = False
-    ) -> tuple[Floats, NDArray[np.float64]]:
-        """Solve all realisations for each trial state; return values and slopes, realisations in their order.
+
+class NextStages:
+    """The stages that may come next, and the values and slopes of all their openings after trial states.
+
+    Args:
+        solvers: the stages.
+        ends: whether there is an outcome more, without a stage, whose value is 0.
+    """
+
+    def __init__(self, solvers: Sequence[StageSolver], *, ends: bool = False) -> None:
+        self._stages = [solver.native for solver in solvers]
+        #: The number of outcomes: openings of all stages, in their order, and the end.
+        self.outcomes = sum(len(solver.table) for solver in solvers) + ends
+
+    def trial(  # noqa: PLR0913
+        self,
+        states: Floats,
+        went: Ints,
+        firsts: Ints,
+        starts: Ints,
+        *,
+        iteration: int = -1,
+        second_opinion: bool = False,
+    ) -> TrialBatch:
+        """Return a batch that solves all openings for each trial state: ``values`` and ``slopes`` by outcome.
 
         Args:
             states: per task, the trial state.
-            firsts: per task, the realisation to begin with; -1 is any.
-            starts: as for `step`.
-            iteration: as for `step`.
-            second_opinion: each realisation from scratch, by the general solver.
-
-        Raises:
-            SolveFailure: a task has no solution.
+            went: per task, the stage to which its trajectory went on, by number; -1 if to none.
+            firsts: the opening of that stage to begin with; -1 is any.
+            starts: the slot of that stage to begin at. The other stages begin at slot 0, any opening first.
+            iteration: as for `StageSolver.step`.
+            second_opinion: each opening from scratch, by the general solver.
         """
-        positions = np.empty(len(self.tour) + 1, np.int32)
-        positions[self.tour] = np.arange(len(self.tour))
-        positions[-1] = 0  # that of -1
-        found = self.native.trial(
+        return TrialBatch(
+            self._stages,
             states=states,
-            table=self.table,
-            tour=self.tour,
-            firsts=positions[firsts],
+            next=went,
+            firsts=firsts,
             starts=starts,
+            outcomes=self.outcomes,
             iteration=iteration,
             second_opinion=second_opinion,
         )
-        self._require_solutions()
-        return found
 
-    def _require_solutions(self) -> None:
-        failure = self.native.take_failure()
-        if failure is not None:
-            status = failure.message if failure.status == "failed" else failure.status
-            raise SolveFailure(failure.task, failure.row, status)
+
+def solve(threads: ThreadPool, batches: Sequence[StepBatch | TrialBatch]) -> None:
+    """Solve batches as one job; their attributes then have the results.
+
+    Raises:
+        SolveFailure: a task has no solution; the first of them, in the order of batches, stages and tasks.
+    """
+    failure = threads.solve(batches)
+    if failure is not None:
+        status = failure.message if failure.status == "failed" else failure.status
+        raise SolveFailure(failure.batch, failure.stage, failure.task, failure.row, status)
 
 
 def cut_heights(cuts: Floats, states: Floats) -> Floats:

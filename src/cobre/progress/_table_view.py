@@ -15,8 +15,8 @@ from cobre.progress._screen import render
 from cobre.progress._state import ProgressState
 from cobre.progress._views import DRAW_PERIOD_S, LogView
 
-#: Drawing takes at most this share of a run's time: a slow terminal is redrawn less often. The cheaper of the last
-#: two drawings counts, because a single one may have paid for an import or a garbage collection.
+#: Drawing takes at most this share of a run's time: a slow terminal is redrawn less often. The cheaper of the
+#: last two drawings counts, because a single one may have paid for an import or a garbage collection.
 DRAW_SHARE = 0.005
 #: Without events the clock is redrawn this often.
 CLOCK_PERIOD_S = 1.0

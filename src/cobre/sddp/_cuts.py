@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cobre.comm import BackendCommunicator, SharedRegion
 from cobre.lp import Floats, Ints, StageSolver, aggregate_cuts
+from cobre.sddp.risk import Expectation
 
 if TYPE_CHECKING:
     from cobre.sddp._engine import Engine
@@ -39,6 +40,12 @@ class CutBatch:
     weights: Floats
     totals: Floats
     expected: Floats
+
+    @property
+    def packed_width(self) -> int:
+        """The numbers in a row of `packed`."""
+        _, each, numbers = self.cuts.shape
+        return int(each * (numbers + 1) + self.weights.shape[1] + 2)
 
     def packed(self) -> Floats:
         """Return all but the states, one row of numbers per trial state."""
@@ -92,18 +99,10 @@ def make_cuts(
 
 
 def _weights(engine: Engine, node: int, values: Floats) -> Floats:
-    if not len(values):
-        return np.empty_like(values)
-    return np.ascontiguousarray(engine.risks[node].weights(values, engine.outcomes[node].probabilities))
-
-
-def _key(cut: Floats, family: np.int32) -> bytes:
-    return np.ascontiguousarray(cut).tobytes() + family.tobytes()
-
-
-def _digest(key: bytes) -> np.uint64:
-    """Tells most cuts apart. What it is decides nothing, so it may differ between ranks."""
-    return np.uint64(hash(key) & 0xFFFF_FFFF_FFFF_FFFF)
+    measure, probabilities = engine.risks[node], engine.outcomes[node].probabilities
+    if not len(values) or isinstance(measure, Expectation):  # values are finite, since each is proved
+        return np.tile(probabilities, (len(values), 1))
+    return np.ascontiguousarray(measure.weights(values, probabilities))
 
 
 class _Block(NamedTuple):
@@ -129,13 +128,17 @@ class CutPool:
         self.families: Ints = np.empty(0, np.int32)
         #: The last iteration that made each cut.
         self.born: Ints = np.empty(0, np.int32)
-        self._digests = np.empty(0, np.uint64)
         #: Combinations of families that bound the first, for multi cut.
         self.mixtures: list[Floats] = []
 
     def __len__(self) -> int:
         """Return the number of cuts, active or not."""
         return len(self.families)
+
+    @property
+    def active_count(self) -> int:
+        """The number of cuts that solves consider."""
+        return self._solver.native.active_count
 
     @property
     def active(self) -> Ints:
@@ -148,20 +151,14 @@ class CutPool:
         Returns:
             How many were added.
         """
-        own: dict[bytes, None] = {}
-        new, known = [], []
-        for i, (cut, family) in enumerate(zip(cuts, families, strict=True)):
-            place = self._find(cut, family)
-            if place is not None:
-                known.append(place)
-            elif (key := _key(cut, family)) not in own:
-                own[key] = None
-                new.append(i)
-        if known:
+        new, known = self._solver.native.find_cuts(cuts, families)
+        if known.size:
             self.born = self.born.copy()  # a snapshot may refer to it
             self.born[known] = iteration
-            self._solver.native.activate(np.union1d(self.active, np.array(known, np.int32)))
-        self.append(cuts[new], np.ascontiguousarray(families[new]), iteration)
+            self._solver.native.activate(np.union1d(self.active, known))
+        if len(new) < len(cuts):
+            cuts, families = cuts[new], families[new]
+        self.append(cuts, families, iteration)
         return len(new)
 
     def append(self, cuts: Floats, families: Ints, iteration: int) -> None:
@@ -172,8 +169,6 @@ class CutPool:
         self._write(cuts)
         self.families = np.concatenate([self.families, families])
         self.born = np.concatenate([self.born, np.full(len(cuts), iteration, np.int32)])
-        digests = [_digest(_key(cut, family)) for cut, family in zip(cuts, families, strict=True)]
-        self._digests = np.concatenate([self._digests, np.array(digests, np.uint64)])
         self._solver.native.extend_cuts(families)
 
     def add_mixtures(self, weights: Sequence[Floats]) -> None:
@@ -197,21 +192,6 @@ class CutPool:
     def close(self) -> None:
         """Release the memory."""
         self._open.close()
-
-    def _find(self, cut: Floats, family: np.int32) -> int | None:
-        """The place of a cut with these bits, if there is one."""
-        key = _key(cut, family)
-        for place in np.flatnonzero(self._digests == _digest(key)).tolist():
-            if _key(self._row(place), self.families[place]) == key:
-                return int(place)
-        return None
-
-    def _row(self, place: int) -> Floats:
-        for block in self._blocks:
-            if place < block.capacity:
-                return np.asarray(self._layout.read(block.region.as_array(), place, place + 1)[0])
-            place -= block.capacity
-        raise IndexError(place)
 
     def _reserve(self, count: int) -> None:
         capacity = sum(block.capacity for block in self._blocks)

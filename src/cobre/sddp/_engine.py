@@ -6,10 +6,11 @@ States, costs and cuts in here are those of minimisation. `sign` turns them into
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -20,13 +21,17 @@ from cobre.lp import (
     Floats,
     Ints,
     LinearProgram,
+    NextStages,
     SolveFailure,
     SparseMatrix,
     StageSolver,
     States,
+    StepBatch,
     ThreadPool,
+    TrialBatch,
     highs_of,
     realized,
+    solve,
 )
 from cobre.sddp._cuts import CutPool
 from cobre.sddp._graph import depth_of, outcomes
@@ -63,6 +68,26 @@ class Statistics:
             setattr(self, name, getattr(self, name) + value)
 
 
+Solves = TypeVar("Solves", StepBatch, TrialBatch)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeBatch(Generic[Solves]):
+    """A batch of solves, and what names those that fail.
+
+    Attributes:
+        solves: the batch.
+        nodes: of its stages.
+        states: of its tasks.
+        table: of its realisations; None if they are the nodes' own.
+    """
+
+    solves: Solves
+    nodes: Sequence[int]
+    states: Floats
+    table: Floats | None = None
+
+
 class Engine:
     """Solvers, cuts and warm-start bases of all nodes on one rank. A context manager: it frees the cuts."""
 
@@ -92,10 +117,10 @@ class Engine:
         self.initial = np.array(
             [problem.initial_state.get(state, 0.0) for state in problem.states], np.float64
         )
-        pool = ThreadPool(threads)
+        self.threads = ThreadPool(threads)
         self.solvers = [
             StageSolver(
-                pool,
+                self.threads,
                 node.program,
                 node.noise,
                 States(
@@ -111,6 +136,11 @@ class Engine:
             for i, (node, follows, bound) in enumerate(
                 zip(problem.nodes, self.outcomes, self.value_bounds, strict=False)
             )
+        ]
+        #: By node, and last for the root, what may come next.
+        self.next_stages = [
+            NextStages([self.solvers[child] for child in follows.children], ends=follows.ends)
+            for follows in self.outcomes
         ]
         self.pools = [CutPool(comm, solver) for solver in self.solvers]
         self.bases: list[Ints | None] = [None] * len(self.solvers)
@@ -179,13 +209,17 @@ class Engine:
         taken, self._meetings_s = self._meetings_s, []
         return taken
 
-    @contextmanager
-    def naming_failures(self, node: int, states: Floats, table: Floats) -> Iterator[None]:
-        """Turn the failure of a task into an error for users, and save its programme."""
+    def solve(self, batches: Sequence[NodeBatch[Any]]) -> None:
+        """Solve batches as one job.
+
+        Raises:
+            SolveError: a task has no solution; its programme is saved.
+        """
         try:
-            yield
+            solve(self.threads, [batch.solves for batch in batches])
         except SolveFailure as exc:
-            raise self._solve_error(exc, node, states[exc.task], table) from None
+            batch = batches[exc.batch]
+            raise self._solve_error(exc, batch.nodes[exc.stage], batch) from None
 
     def save(self, label: str, node: int, state: Floats) -> str | None:
         """Save a node's programme, with its first realisation, for users to inspect. A collective."""
@@ -196,14 +230,15 @@ class Engine:
         self.comm.broadcast(written)
         return str(self._path(label, node, 0)) if written[0] else None
 
-    def _solve_error(self, failure: SolveFailure, node: int, state: Floats, table: Floats) -> SolveError:
-        named = self.problem.nodes[node]
-        own = table is self.solvers[node].table
+    def _solve_error(self, failure: SolveFailure, node: int, batch: NodeBatch[Any]) -> SolveError:
+        """Name a failure, and save its programme."""
+        named, state = self.problem.nodes[node], batch.states[failure.task]
+        table = self.solvers[node].table if batch.table is None else batch.table
         label = failure.status.split()[0].lower()
         return SolveError(
             failure.status,
             named.name,
-            failure.row if own else None,
+            failure.row if batch.table is None else None,
             {name: float(state[self.problem.states.index(name)]) for name in named.incoming},
             self._write(label, node, failure.row, state, table),
             self.comm.rank if self.comm.size > 1 else None,

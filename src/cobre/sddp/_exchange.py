@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,13 +112,13 @@ def share_measurements(engine: Engine, own: RankTimes) -> tuple[Statistics, tupl
 
 def gather_records(comm: BackendCommunicator, *own: Any) -> Iterator[tuple[Any, ...]]:
     """Give every rank the records of all: dataclasses of integers and floats. A collective."""
-    numbers = np.array([number for record in own for number in astuple(record)], np.float64)
+    numbers = np.array([number for record in own for number in vars(record).values()], np.float64)
     whole = np.empty((comm.size, len(numbers)))
     comm.allgatherv(numbers, whole.reshape(-1), [len(numbers)] * comm.size)
     for row in whole.tolist():
         values = iter(row)
         yield tuple(
-            type(record)(*(type(number)(next(values)) for number in astuple(record))) for record in own
+            type(record)(*(type(number)(next(values)) for number in vars(record).values())) for record in own
         )
 
 
@@ -173,7 +173,7 @@ class CutSelector:
     def _select(self, iteration: int) -> None:
         engine, comm = self._engine, self._engine.comm
         counts = [
-            [len(engine.pools[n].active) for n in engine.block(len(engine.pools), r)]
+            [engine.pools[n].active_count for n in engine.block(len(engine.pools), r)]
             for r in range(comm.size)
         ]
         own = [self._keep(node, iteration) for node in engine.block(len(engine.pools))]
@@ -187,7 +187,7 @@ class CutSelector:
 
     def _keep(self, node: int, iteration: int) -> np.ndarray:
         pool = self._engine.pools[node]
-        if self.selection is None or not len(pool.active):
+        if self.selection is None or not pool.active_count:
             return np.empty(0, np.bool_)
         cuts = NodeCuts(
             iteration,

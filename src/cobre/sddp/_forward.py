@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.lp import NO_PLACES, Floats, Ints, Steps
-from cobre.sddp._engine import Engine
+from cobre.lp import NO_PLACES, Floats, Ints, StepBatch, Steps
+from cobre.sddp._engine import Engine, NodeBatch
 from cobre.sddp.sampling import Sample
 
 
@@ -99,57 +100,79 @@ def walk(
     used = [1] * len(engine.solvers)  # slot 0 is the node's warm-start basis
     for step in range(steps):
         paths.states[step + 1] = paths.states[step]
-        for number in np.unique(sample.nodes[step]):
-            if number >= 0:
-                here = np.flatnonzero(sample.nodes[step] == number)
-                table = tables.get(number, engine.solvers[number].table)
-                want = (wanted or {}).get(int(number), Wanted())
-                result = _solve(engine, paths, int(number), step, here, table, want, iteration, used)
-                if observe is not None:
-                    observe(step, int(number), here, paths, result)
+        visits = [
+            _Visits.planned(engine, paths, step, number, used if iteration >= 0 else None)
+            for number in np.unique(sample.nodes[step]).tolist()
+            if number >= 0
+        ]
+        batches = [
+            visit.batch(engine, tables, (wanted or {}).get(visit.node, Wanted()), iteration)
+            for visit in visits
+        ]
+        engine.solve(batches)
+        for visit, batch in zip(visits, batches, strict=True):
+            result = Steps.of(batch.solves, visit.which)
+            paths.costs[step, visit.here] = result.costs
+            paths.expected[step, visit.here] = result.objectives - result.costs
+            paths.states[step + 1, visit.here] = result.outgoing
+            if observe is not None:
+                observe(step, visit.node, visit.here, paths, result)
     return paths
 
 
-def _solve(  # noqa: PLR0913, PLR0917  the body of walk's loop
-    engine: Engine,
-    paths: Paths,
-    number: int,
-    step: int,
-    here: NDArray[np.intp],
-    table: Floats,
-    want: Wanted,
-    iteration: int,
-    used: list[int],
-) -> Steps:
-    solver = engine.solvers[number]
-    states, rows = paths.states[step, here], paths.rows[step, here]
-    first: dict[tuple[int, bytes], int] = {}  # of those that agree
-    which = np.array(
-        [first.setdefault((int(r), s.tobytes()), len(first)) for r, s in zip(rows, states, strict=True)]
-    )
-    unique = np.unique(which, return_index=True)[1]
-    units = len(unique)
-    starts = np.full(units, engine.basis_slot(number), np.int32)
-    saves = np.full(units, -1, np.int32)
-    if iteration >= 0:
-        saves = np.arange(used[number], used[number] + units, dtype=np.int32)
-        used[number] += units
-        solver.native.resize_slots(used[number])
-        paths.slots[step, here] = saves[which]
-    incoming = np.ascontiguousarray(states[unique])
-    with engine.naming_failures(number, incoming, table):
-        result = solver.step(
-            incoming,
-            np.ascontiguousarray(rows[unique]),
+@dataclass(frozen=True, eq=False)
+class _Visits:
+    """The trajectories that are at one node at one step, and those of their solves that differ.
+
+    Attributes:
+        node: its number.
+        here: the trajectories.
+        which: of the solves, by trajectory.
+        states: of each solve.
+        rows: likewise, the realisation.
+        saves: likewise, the slot for its end; -1 for none.
+    """
+
+    node: int
+    here: NDArray[np.intp]
+    which: NDArray[np.intp]
+    states: Floats
+    rows: Ints
+    saves: Ints
+
+    @classmethod
+    def planned(cls, engine: Engine, paths: Paths, step: int, node: int, used: list[int] | None) -> Self:
+        """Plan the solves of a node; ``used`` counts the slots of each node, None to store no ends."""
+        here = np.flatnonzero(paths.nodes[step] == node)
+        states, rows = paths.states[step, here], paths.rows[step, here]
+        first: dict[tuple[int, bytes], int] = {}  # of those that agree
+        keys = zip(rows.tolist(), (state.tobytes() for state in states), strict=True)
+        which = np.array([first.setdefault(key, len(first)) for key in keys])
+        if len(first) < len(here):
+            unique = np.unique(which, return_index=True)[1]
+            states, rows = states[unique], rows[unique]
+        saves = np.full(len(first), -1, np.int32)
+        if used is not None:
+            saves = np.arange(used[node], used[node] + len(first), dtype=np.int32)
+            used[node] += len(first)
+            engine.solvers[node].native.resize_slots(used[node])
+            paths.slots[step, here] = saves[which]
+        return cls(node, here, which, states, rows, saves)
+
+    def batch(
+        self, engine: Engine, tables: Mapping[int, Floats], want: Wanted, iteration: int
+    ) -> NodeBatch[StepBatch]:
+        """Return the solves."""
+        table = tables.get(self.node)
+        starts = np.full(len(self.rows), engine.basis_slot(self.node), np.int32)
+        solves = engine.solvers[self.node].step(
+            self.states,
+            self.rows,
             starts,
-            saves,
+            self.saves,
             table=table,
             iteration=iteration,
             columns=want.columns,
             duals=want.duals,
         )
-    result = Steps(*(part[which] for part in result))
-    paths.costs[step, here] = result.costs
-    paths.expected[step, here] = result.objectives - result.costs
-    paths.states[step + 1, here] = result.outgoing
-    return result
+        return NodeBatch(solves, [self.node], self.states, table)

@@ -40,7 +40,7 @@ from cobre.errors import BoundError
 from cobre.estimates import Estimate
 from cobre.lp import Floats, cut_heights, largest_excess
 from cobre.sddp._cuts import CutBatch, make_cuts
-from cobre.sddp._engine import Engine
+from cobre.sddp._engine import Engine, NodeBatch
 from cobre.sddp._graph import longest_path
 from cobre.sddp._policy_value import PolicyWalk
 from cobre.sddp.events import GuardTripped
@@ -282,22 +282,15 @@ class Guards:
         They rest on all cuts of what follows, also those that selection has left out since others were made.
         """
         engine, follows = self._engine, self._engine.outcomes[node]
-        firsts = np.full(len(states), -1, np.int32)
-        values = np.zeros((len(states), len(follows.probabilities)))
-        slopes = np.zeros((*values.shape, engine.states))
-        done, states = 0, np.ascontiguousarray(states)
+        states, none = np.ascontiguousarray(states), np.full(len(states), -1, np.int32)
+        trial = engine.next_stages[node].trial(states, none, none, none, second_opinion=second_opinion)
+        active = [engine.pools[child].active for child in follows.children]
         for child in follows.children:
-            solver, pool = engine.solvers[child], engine.pools[child]
-            active, end = pool.active, done + len(solver.tour)
-            solver.native.activate(np.arange(len(pool), dtype=np.int32))
-            starts = np.full(len(states), engine.basis_slot(child), np.int32)
-            with engine.naming_failures(child, states, solver.table):
-                values[:, done:end], slopes[:, done:end] = solver.trial(
-                    states, firsts, starts, second_opinion=second_opinion
-                )
-            solver.native.activate(active)
-            done = end
-        return make_cuts(engine, node, states, values, slopes)
+            engine.solvers[child].native.activate(np.arange(len(engine.pools[child]), dtype=np.int32))
+        engine.solve([NodeBatch(trial, follows.children, states)])
+        for child, before in zip(follows.children, active, strict=True):
+            engine.solvers[child].native.activate(before)
+        return make_cuts(engine, node, states, trial.values, trial.slopes)
 
     def _notice(self, kind: str, iteration: int, node: int, claimed: float, found: float) -> None:
         sign = self._engine.sign

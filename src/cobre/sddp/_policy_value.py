@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.lp import Floats, SolveFailure
+from cobre.lp import Floats, SolveFailure, StepBatch, solve
 from cobre.sddp._engine import Engine
 
 #: Sweeps over states that follow each other in a circle.
@@ -108,14 +108,11 @@ class PolicyWalk:
         costs, estimates = np.zeros((2, len(places), width))
         targets = np.full((len(places), width), -1, np.intp)
         discounts, done = np.zeros(width), 0
-        for child in follows.children:
-            solver = engine.solvers[child]
-            count = len(solver.tour)
-            rows = np.tile(np.arange(count, dtype=np.int32), len(places))
-            none = np.full(len(rows), -1, np.int32)
-            starts = np.full(len(rows), engine.basis_slot(child), np.int32)
-            steps = solver.step(np.repeat(states, count, axis=0), rows, starts, none)
-            self.solved += len(rows)
+        batches = [self._openings(child, states) for child in follows.children]
+        solve(engine.threads, batches)
+        for child, steps in zip(follows.children, batches, strict=True):
+            count = len(engine.solvers[child].table)
+            self.solved += len(steps.costs)
             own = slice(done, done + count)
             costs[:, own] = steps.costs.reshape(-1, count)
             estimates[:, own] = (steps.objectives - steps.costs).reshape(-1, count)
@@ -131,6 +128,14 @@ class PolicyWalk:
             done += count
         for i, place in enumerate(places):
             self._expansions[place] = _Expansion(costs[i], estimates[i], targets[i], discounts)
+
+    def _openings(self, node: int, states: Floats) -> StepBatch:
+        """Return the solves of all openings of a node for each state."""
+        solver = self.engine.solvers[node]
+        rows = np.tile(np.arange(len(solver.table), dtype=np.int32), len(states))
+        none = np.full(len(rows), -1, np.int32)
+        starts = np.full(len(rows), self.engine.basis_slot(node), np.int32)
+        return solver.step(np.repeat(states, len(solver.table), axis=0), rows, starts, none)
 
     def _outcomes(self, expansion: _Expansion, values: Floats) -> Floats:
         later = np.where(expansion.targets >= 0, values[expansion.targets], 0.0)

@@ -256,7 +256,7 @@ def _drawn(
     nodes = np.full((draw.depth, draw.count), -1, np.int32)
     rows = np.zeros((draw.depth, draw.count), np.int32)
     for step, u in enumerate(draw.uniforms()):
-        for number in np.unique(at[going]):
+        for number in sorted(set(at[going].tolist())):
             here = np.flatnonzero(going & (at == number))
             way = ways[number]
             if not way.children:
@@ -265,7 +265,7 @@ def _drawn(
             chosen = _chosen(way.child_probabilities, u[here, 0], ends=way.ends)
             going[here[chosen == len(way.children)]] = False
             nodes[step, here] = np.array([*way.children, -1], np.int32)[chosen]
-        for number in np.unique(nodes[step, going]):
+        for number in sorted(set(nodes[step, going].tolist())):
             here = np.flatnonzero(going & (nodes[step] == number))
             rows[step, here] = _chosen(noises[number].probabilities, u[here, 1], ends=False)
         if not going.any():
@@ -276,6 +276,6 @@ def _drawn(
 
 def _chosen(probabilities: Floats, u: Floats, *, ends: bool) -> Ints:
     """The outcome that each number falls on; ``ends`` adds one for what is missing to 1."""
-    chosen = np.searchsorted(np.cumsum(probabilities), u, side="right")
-    last = len(probabilities) if ends else int(np.flatnonzero(probabilities)[-1])
-    return np.minimum(chosen, last).astype(np.int32)
+    chosen = probabilities.cumsum().searchsorted(u, side="right")
+    last = len(probabilities) if ends else int(probabilities.nonzero()[0][-1])
+    return np.minimum(chosen, last, dtype=np.int32, casting="unsafe")

@@ -422,7 +422,7 @@ class _Trainer:
             bound=history.bounds[-1],
             estimate=history.estimates[-1],
             cuts_added=back.added,
-            cuts_active=sum(len(pool.active) for pool in engine.pools),
+            cuts_active=sum(pool.active_count for pool in engine.pools),
             programmes=int(np.sum(trials.nodes[1:] >= 0)) + back.programmes,
             solves=statistics.solves,
             simplex_iterations=statistics.iterations,
