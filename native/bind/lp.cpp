@@ -33,13 +33,15 @@ bool python_interrupts() {
 }
 
 /// Solve batches as one job; the failure of the first unit that failed.
-std::optional<lp::BatchFailure> solve(lp::ThreadPool& threads, const std::vector<Batch*>& batches) {
+std::optional<lp::BatchFailure> solve(lp::ThreadPool& threads, const std::vector<Batch*>& batches,
+                                      std::optional<InOut<std::int64_t, 1>> next) {
+  if (next) require(next->size() == 1, "the counter of tasks is one number");
   lp::Job job;
   for (std::size_t i = 0; i < batches.size(); ++i) batches[i]->add_to(job, static_cast<int>(i));
   bool finished = true;
   {
     const nb::gil_scoped_release released;
-    finished = job.run(threads, python_interrupts);
+    finished = job.run(threads, python_interrupts, next ? next->data() : nullptr);
   }
   if (!finished) throw nb::python_error();
   return job.failure();
@@ -182,8 +184,9 @@ NB_MODULE(_lp, m) {
   nb::class_<lp::ThreadPool>(m, "ThreadPool", "Threads that solve, shared by the programmes of a run.")
       .def(nb::init<int>(), "threads"_a)
       .def("__len__", &lp::ThreadPool::size)
-      .def("solve", &solve, "batches"_a,
-           "Solve batches as one job; return the first task that has no solution, if there is one.");
+      .def("solve", &solve, "batches"_a, "next"_a = nb::none(),
+           "Solve batches as one job, shared by all that have this counter in their memory; return the first "
+           "task that has no solution, if there is one.");
   nb::class_<lp::Program>(m, "Program", "A linear programme in scaled units, its matrix by columns.")
       .def(nb::new_(&program), nb::kw_only(), "costs"_a, "column_lower"_a, "column_upper"_a, "row_lower"_a,
            "row_upper"_a, "starts"_a, "rows"_a, "values"_a);
@@ -227,16 +230,18 @@ NB_MODULE(_lp, m) {
       .def("set_last_tight", &Stage::set_last_tight, "iterations"_a)
       .def("take_uses", &Stage::take_uses)
       .def("set_activity_tolerance", &Stage::set_activity_tolerance, "tolerance"_a)
-      .def("resize_slots", &Stage::resize_slots, "count"_a)
-      .def("get_slot", &Stage::get_slot, "slot"_a)
-      .def("set_slot", &Stage::set_slot, "slot"_a, "numbers"_a)
+      .def("start", &Stage::start, "Return the warm start from which solves begin that are given no other.")
+      .def("set_start", &Stage::set_start, "numbers"_a)
+      .def_prop_ro("slot_size", &Stage::slot_size, "The length of a slot for the end of a solve.")
+      .def("start_in", &Stage::start_in, "slot"_a, "Return the warm start that a slot holds.")
       .def("take_statistics", &Stage::take_statistics);
   constexpr auto owned = nb::rv_policy::automatic;  // arrays own their numbers, also when the batch is gone
   nb::class_<Batch>(m, "Batch", "Solves of one kind, with their results once a pool has solved them.");
   nb::class_<StepBatch, Batch>(m, "StepBatch", "One realisation per task.")
-      .def(nb::init<Stage&, In<double, 2>, In<double, 2>, Ints, Ints, Ints, std::int32_t, Ints, Ints>(),
-           nb::keep_alive<1, 2>(), "stage"_a, nb::kw_only(), "states"_a, "table"_a, "rows"_a, "starts"_a,
-           "saves"_a, "iteration"_a, "columns"_a, "duals"_a)
+      .def(nb::init<Stage&, In<double, 2>, In<double, 2>, Ints, Ints, InOut<std::int32_t, 2>, std::int32_t,
+                    Ints, Ints>(),
+           nb::keep_alive<1, 2>(), "stage"_a, nb::kw_only(), "states"_a, "table"_a, "rows"_a, "saves"_a,
+           "ends"_a, "iteration"_a, "columns"_a, "duals"_a)
       .def_prop_ro(
           "costs", [](const StepBatch& batch) { return batch.costs; }, owned)
       .def_prop_ro(
@@ -247,9 +252,10 @@ NB_MODULE(_lp, m) {
           "columns", [](const StepBatch& batch) { return batch.column_values; }, owned)
       .def_prop_ro("duals", [](const StepBatch& batch) { return batch.row_duals; }, owned);
   nb::class_<TrialBatch, Batch>(m, "TrialBatch", "All openings of some stages for each task.")
-      .def(nb::init<std::vector<Stage*>, In<double, 2>, Ints, Ints, Ints, std::size_t, std::int32_t, bool>(),
+      .def(nb::init<std::vector<Stage*>, In<double, 2>, Ints, Ints, Ints, In<std::int32_t, 2>,
+                    InOut<double, 2>, InOut<double, 3>, std::int32_t, bool>(),
            nb::keep_alive<1, 2>(), "stages"_a, nb::kw_only(), "states"_a, "next"_a, "firsts"_a, "starts"_a,
-           "outcomes"_a, "iteration"_a, "second_opinion"_a)
+           "ends"_a, "values"_a, "slopes"_a, "iteration"_a, "second_opinion"_a)
       .def_prop_ro(
           "values", [](const TrialBatch& batch) { return batch.values; }, owned)
       .def_prop_ro("slopes", [](const TrialBatch& batch) { return batch.slopes; }, owned);

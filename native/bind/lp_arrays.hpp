@@ -19,6 +19,8 @@ namespace nb = nanobind;
 
 template <class T, std::size_t dimensions>
 using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu, nb::numpy>;
+template <class T, std::size_t dimensions>
+using InOut = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu, nb::numpy>;
 using Floats = In<double, 1>;
 using Ints = In<std::int32_t, 1>;
 template <class T, std::size_t dimensions>

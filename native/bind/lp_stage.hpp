@@ -66,9 +66,13 @@ class Stage {
   }
   void set_activity_tolerance(double tolerance) { stage_.activity_tolerance = tolerance; }
 
-  void resize_slots(std::size_t count) { stage_.warm_starts.resize(count); }
-  Out<std::int32_t, 1> get_slot(std::size_t slot) { return to_numpy(encoded(stage_.warm_starts.at(slot))); }
-  void set_slot(std::size_t slot, Ints numbers) { stage_.store(slot, view(numbers)); }
+  void set_start(Ints numbers) { stage_.set_start(view(numbers)); }
+  Out<std::int32_t, 1> start() { return to_numpy(encoded(stage_.start())); }
+  std::size_t slot_size() { return stage_.start_slots().size(); }
+  Out<std::int32_t, 1> start_in(Ints slot) {
+    require(slot.size() >= slot_size(), "a slot holds a warm start");
+    return to_numpy(encoded(stage_.start_slots().read(slot.data())));
+  }
 
   Out<std::int32_t, 1> cut_places() {
     std::vector<std::int32_t> places{0};
@@ -92,9 +96,14 @@ class Stage {
   void check_table(const In<double, 2>& table) const {
     require(table.shape(1) == places_, "a realisation has one number per place");
   }
-  void check_slots(std::span<const std::int32_t> slots) const {
-    const auto end = static_cast<std::int32_t>(stage_.warm_starts.size());
-    for (const std::int32_t slot : slots) require(slot < end, "a slot exists");
+  /// Whether these slots, or -1 for none, are rows of a table of slots of this stage.
+  template <class Slots>
+  void check_slots(std::span<const std::int32_t> slots, const Slots& table) const {
+    const auto end = static_cast<std::int32_t>(table.shape(0));
+    for (const std::int32_t slot : slots) {
+      require(slot < end, "a slot exists");
+      require(slot < 0 || table.shape(1) >= stage_.start_slots().size(), "a slot holds a warm start");
+    }
   }
 
  private:
@@ -128,16 +137,16 @@ class Batch {
 /// One realisation per task: a step of trajectories forward.
 class StepBatch final : public Batch {
  public:
-  StepBatch(Stage& stage, In<double, 2> states, In<double, 2> table, Ints rows, Ints starts, Ints saves,
-            std::int32_t iteration, Ints columns, Ints duals)
+  StepBatch(Stage& stage, In<double, 2> states, In<double, 2> table, Ints rows, Ints saves,
+            InOut<std::int32_t, 2> ends, std::int32_t iteration, Ints columns, Ints duals)
       : stage_(stage),
         states_(states),
         table_(table),
         rows_(rows),
-        starts_(starts),
         saves_(saves),
         columns_(columns),
         duals_(duals),
+        ends_(ends),
         iteration_(iteration),
         tasks_(states.shape(0)),
         costs(new_array<double, 1>(tasks_)),
@@ -147,10 +156,8 @@ class StepBatch final : public Batch {
         row_duals(new_array<double, 2>(tasks_, duals.size())) {
     stage.check_states(states);
     stage.check_table(table);
-    require(rows.size() == tasks_ && starts.size() == tasks_ && saves.size() == tasks_,
-            "every array has one element per task");
-    stage.check_slots(view(starts));
-    stage.check_slots(view(saves));
+    stage.check_slots(view(saves), ends);
+    require(rows.size() == tasks_ && saves.size() == tasks_, "every array has one element per task");
     for (const std::int32_t row : view(rows))
       require(row >= 0 && static_cast<std::size_t>(row) < table.shape(0), "a row is in the table");
   }
@@ -159,8 +166,9 @@ class StepBatch final : public Batch {
     const lp::Stage::StepBatch batch{.states = states_.data(),
                                      .table = table_.data(),
                                      .rows = rows_.data(),
-                                     .starts = starts_.data(),
                                      .saves = saves_.data(),
+                                     .ends = ends_.data(),
+                                     .end_stride = ends_.shape(1),
                                      .iteration = iteration_,
                                      .columns = view(columns_),
                                      .duals = view(duals_),
@@ -177,7 +185,8 @@ class StepBatch final : public Batch {
  private:
   Stage& stage_;
   In<double, 2> states_, table_;
-  Ints rows_, starts_, saves_, columns_, duals_;
+  Ints rows_, saves_, columns_, duals_;
+  InOut<std::int32_t, 2> ends_;
   std::int32_t iteration_;
   std::size_t tasks_;
 
@@ -190,16 +199,19 @@ class StepBatch final : public Batch {
 class TrialBatch final : public Batch {
  public:
   /// `next` is the stage, by number, to which the task's trajectory went on, or -1; only there, the solves
-  /// begin at slot `starts` and opening `firsts`. Elsewhere they begin at the slot that each stage keeps, 0.
+  /// begin with opening `firsts` from slot `starts` of `ends`. Elsewhere they begin from the stage's own
+  /// start.
   TrialBatch(std::vector<Stage*> stages, In<double, 2> states, Ints next, Ints firsts, Ints starts,
-             std::size_t outcomes, std::int32_t iteration, bool second_opinion)
+             In<std::int32_t, 2> ends, InOut<double, 2> values_given, InOut<double, 3> slopes_given,
+             std::int32_t iteration, bool second_opinion)
       : stages_(std::move(stages)),
         states_(states),
+        ends_(ends),
         iteration_(iteration),
         second_opinion_(second_opinion),
         tasks_(states.shape(0)),
-        values(new_array<double, 2>(tasks_, outcomes)),
-        slopes(new_array<double, 3>(tasks_, outcomes, states.shape(1))) {
+        values(values_given),
+        slopes(slopes_given) {
     require(next.size() == tasks_ && firsts.size() == tasks_ && starts.size() == tasks_,
             "every array has one element per task");
     std::size_t total = 0;
@@ -207,9 +219,12 @@ class TrialBatch final : public Batch {
       stage->check_states(states);
       total += stage->outcomes();
     }
-    require(total <= outcomes, "there is an outcome for each opening");
+    require(values.shape(1) >= total, "there is an outcome for each opening");
+    require(has_shape(values, tasks_, values.shape(1)) &&
+                has_shape(slopes, tasks_, values.shape(1), states.shape(1)),
+            "there is a value for each task and outcome, and a slope for each state variable");
     firsts_.assign(stages_.size(), std::vector<std::int32_t>(tasks_, -1));
-    starts_.assign(stages_.size(), std::vector<std::int32_t>(tasks_, 0));
+    starts_ = firsts_;
     for (std::size_t task = 0; task < tasks_; ++task) {
       if (next(task) < 0) continue;
       const auto stage = static_cast<std::size_t>(next(task));
@@ -218,7 +233,7 @@ class TrialBatch final : public Batch {
       firsts_[stage][task] = firsts(task);
       starts_[stage][task] = starts(task);
     }
-    for (std::size_t i = 0; i < stages_.size(); ++i) stages_[i]->check_slots(starts_[i]);
+    for (std::size_t i = 0; i < stages_.size(); ++i) stages_[i]->check_slots(starts_[i], ends);
   }
 
   void add_to(lp::Job& job, int number) override {
@@ -228,6 +243,8 @@ class TrialBatch final : public Batch {
       const lp::Stage::TrialBatch batch{.states = states_.data(),
                                         .firsts = firsts_[i].data(),
                                         .starts = starts_[i].data(),
+                                        .ends = ends_.data(),
+                                        .end_stride = ends_.shape(1),
                                         .iteration = iteration_,
                                         .stride = stride,
                                         .values = values.data() + done,
@@ -246,14 +263,15 @@ class TrialBatch final : public Batch {
  private:
   std::vector<Stage*> stages_;
   In<double, 2> states_;
+  In<std::int32_t, 2> ends_;
   std::int32_t iteration_;
   bool second_opinion_;
   std::size_t tasks_;
   std::vector<std::vector<std::int32_t>> firsts_, starts_;  // by stage and task
 
  public:
-  Out<double, 2> values;
-  Out<double, 3> slopes;
+  InOut<double, 2> values;
+  InOut<double, 3> slopes;
 };
 
 }  // namespace cobre::bind

@@ -95,8 +95,15 @@ Results worth(const Tangents& cuts, const std::vector<int>& order, int threads) 
   for (const int task : order) states[static_cast<std::size_t>(task)] = 3.0 * task;
   const std::vector<std::int32_t> firsts(order.size(), 0), starts(order.size(), -1);
   Results results{std::vector<double>(order.size() * 5), std::vector<double>(order.size() * 5)};
-  const Stage::TrialBatch trial{states.data(),         firsts.data(),        starts.data(), 1, 5,
-                                results.values.data(), results.slopes.data()};
+  const Stage::TrialBatch trial{.states = states.data(),
+                                .firsts = firsts.data(),
+                                .starts = starts.data(),
+                                .ends = nullptr,
+                                .end_stride = 0,
+                                .iteration = 1,
+                                .stride = 5,
+                                .values = results.values.data(),
+                                .slopes = results.slopes.data()};
   Job job;
   job.add(stage, 0, 0, tasks, [&](int thread, int i) {
     return stage.trial(thread, order[static_cast<std::size_t>(i)], 0, trial);
@@ -231,9 +238,20 @@ TEST(a_failure_names_the_first_unit_and_the_others_are_solved) {
   const std::vector<double> states{100, 10, 100, 20}, table{0};
   const std::vector<std::int32_t> none{-1, -1, -1, -1}, rows{0, 0, 0, 0};
   std::vector<double> costs(4), objectives(4), outgoing(4);
-  const Stage::StepBatch step{
-      states.data(), table.data(),      rows.data(),     none.data(), none.data(), -1, {}, {},
-      costs.data(),  objectives.data(), outgoing.data(), nullptr,     nullptr};
+  const Stage::StepBatch step{.states = states.data(),
+                              .table = table.data(),
+                              .rows = rows.data(),
+                              .saves = none.data(),
+                              .ends = nullptr,
+                              .end_stride = 0,
+                              .iteration = -1,
+                              .columns = {},
+                              .duals = {},
+                              .costs = costs.data(),
+                              .objectives = objectives.data(),
+                              .outgoing = outgoing.data(),
+                              .column_values = nullptr,
+                              .row_duals = nullptr};
   Job job;
   job.add(stage, 3, 1, 1, [](int, int) { return std::nullopt; });
   job.add(stage, 5, 2, 4, [&](int thread, int task) { return stage.step(thread, task, step); });
@@ -322,6 +340,42 @@ TEST(workers_do_every_unit_once_and_pass_on_what_is_thrown) {
     check_that_every_unit_is_done_once(pool, ThreadPool::Workers::threads);
     check_that_every_unit_is_done_once(pool, ThreadPool::Workers::caller_and_threads);
   }
+}
+
+TEST(pools_that_count_together_share_the_tasks_out) {
+  ThreadPool one(2), other(1);
+  std::vector<std::atomic<int>> done(400);
+  std::int64_t next = 0;
+  std::atomic<int> begun{0};
+  const auto work = [&](int, int task) {
+    ++done[static_cast<std::size_t>(task)];
+    ++begun;
+    while (begun < 4) std::this_thread::yield();  // three threads are at work
+  };
+  const auto run = [&](ThreadPool& pool) {
+    CHECK(pool.run(400, ThreadPool::Workers::caller_and_threads, work, never, &next));
+  };
+  begun = 1;
+  std::thread beside([&] { run(other); });
+  run(one);
+  beside.join();
+  CHECK(std::all_of(done.begin(), done.end(), [](const auto& count) { return count == 1; }));
+  CHECK(next == 400 + 3);  // each thread has learnt that there is no more
+}
+
+TEST(slots_hold_warm_starts) {
+  const StartSlots slots{.columns = 3, .rows = 2, .cuts = 2};
+  std::vector<std::int32_t> memory(slots.size() + 1, 77);
+  const WarmStart start{.cuts = {5, -1}, .basis = {{0, 1, 2}, {1, 1, 0, 0}}};
+  slots.write(start, memory.data());
+  const WarmStart found = slots.read(memory.data());
+  CHECK(found.cuts == start.cuts);
+  CHECK(found.basis.columns == start.basis.columns && found.basis.rows == start.basis.rows);
+  CHECK(memory.back() == 77);
+  slots.write({}, memory.data());
+  CHECK(slots.read(memory.data()).basis.columns.empty());
+  slots.write({.cuts = {1, 2, 3}, .basis = {{0, 1, 2}, {1, 1, 0, 0, 0}}}, memory.data());
+  CHECK(slots.read(memory.data()).basis.columns.empty());  // no room: as good as none
 }
 
 TEST(highs_runs_in_threads_of_our_own_only) {
@@ -449,7 +503,7 @@ Told ask(const Liar::Lie& lie, Purpose purpose) {
   cuts.give(stage);
   Instance instance(stage);
   const double state = 60, inflow = 20;
-  instance.begin(&state, nullptr);
+  instance.begin(&state, WarmStart{});
   const Status status = instance.solve(&inflow, 1, purpose);
   return {status, instance.objective(), instance.statistics.retries};
 }
@@ -493,10 +547,10 @@ TEST(a_second_opinion_is_the_general_solvers) {
     Instance instance(stage);
     const double state = 60;
     for (const double inflow : {20.0, 40.0, 0.0}) {
-      instance.begin(&state, nullptr);
+      instance.begin(&state, WarmStart{});
       CHECK(instance.solve(&inflow, -1, Purpose::cut) == Status::optimal);
       const double first = instance.objective();
-      instance.begin(&state, nullptr);
+      instance.begin(&state, WarmStart{});
       CHECK(instance.solve(&inflow, -1, Purpose::second_opinion) == Status::optimal);
       CHECK(instance.statistics.retries > 0);
       CHECK(std::fabs(instance.objective() - first) <= 1e-9 * first);

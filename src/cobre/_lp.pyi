@@ -28,9 +28,9 @@ class ThreadPool:
 
     def __len__(self) -> int: ...
 
-    def solve(self, batches: Sequence[Batch]) -> Failure | None:
+    def solve(self, batches: Sequence[Batch], next: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None) -> Failure | None:
         """
-        Solve batches as one job; return the first task that has no solution, if there is one.
+        Solve batches as one job, shared by all that have this counter in their memory; return the first task that has no solution, if there is one.
         """
 
 class Program:
@@ -126,11 +126,17 @@ class NativeStage:
 
     def set_activity_tolerance(self, tolerance: float) -> None: ...
 
-    def resize_slots(self, count: int) -> None: ...
+    def start(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """Return the warm start from which solves begin that are given no other."""
 
-    def get_slot(self, slot: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def set_start(self, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def set_slot(self, slot: int, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    @property
+    def slot_size(self) -> int:
+        """The length of a slot for the end of a solve."""
+
+    def start_in(self, slot: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """Return the warm start that a slot holds."""
 
     def take_statistics(self) -> Statistics: ...
 
@@ -140,7 +146,7 @@ class Batch:
 class StepBatch(Batch):
     """One realisation per task."""
 
-    def __init__(self, stage: NativeStage, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], saves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], iteration: int, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, stage: NativeStage, *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], saves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], iteration: int, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     @property
     def costs(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
@@ -160,13 +166,13 @@ class StepBatch(Batch):
 class TrialBatch(Batch):
     """All openings of some stages for each task."""
 
-    def __init__(self, stages: Sequence[NativeStage], *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], outcomes: int, iteration: int, second_opinion: bool) -> None: ...
+    def __init__(self, stages: Sequence[NativeStage], *, states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], slopes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], iteration: int, second_opinion: bool) -> None: ...
 
     @property
-    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]: ...
 
     @property
-    def slopes(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]: ...
+    def slopes(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')]: ...
 
 def aggregate(*, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slopes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """

@@ -83,7 +83,9 @@ class SolvedStage(StageSolver):
         solve(self._threads, [batch])
         return Steps.of(batch, np.arange(len(batch.costs)))
 
-    def trial(self, states, firsts, starts, **options):
+    def trial(self, states, firsts=None, starts=None, **options):
+        none = np.full(len(states), -1, np.int32)
+        firsts, starts = (none if given is None else given for given in (firsts, starts))
         batch = NextStages([self]).trial(states, np.zeros(len(states), np.int32), firsts, starts, **options)
         solve(self._threads, [batch])
         return batch.values, batch.slopes
@@ -106,9 +108,8 @@ class Tried:
         self.solver.native.extend_cuts(np.zeros(len(cuts), np.int32) if own is None else own)
         for mixture in mixtures:
             self.solver.native.add_mixture(mixture)
-        self.solver.native.resize_slots(1)
 
-    def steps(self, states, rows, order=None, slot=-1):
+    def steps(self, states, rows, order=None):
         """What each unit gives, in the order of units, whatever the order in which they are solved."""
         order = np.arange(len(states)) if order is None else order
         everything = np.arange(len(self.solver.table), dtype=np.int32)
@@ -117,33 +118,33 @@ class Tried:
             np.arange(2 * STATES + CONTROLS, dtype=np.int32),
             np.arange(STATES + ROWS, dtype=np.int32),
         )
-        self.solver.native.resize_slots(1 + len(states))
+        slots = self.slots(len(states))
         result = self.solver.step(
             np.ascontiguousarray(states[order]),
             rows[order],
-            np.full(len(order), slot, np.int32),
-            (1 + order).astype(np.int32),
+            saves=order.astype(np.int32),
+            ends=slots,
             columns=columns,
             duals=duals,
         )
         back = np.argsort(order)
-        ends = [self.solver.native.get_slot(1 + i).tobytes() for i in range(len(states))]
+        ends = [self.solver.native.start_in(slot).tobytes() for slot in slots]
         return [array[back].tobytes() for array in result], ends, result
 
-    def trials(self, states, firsts, order=None, slot=-1):
+    def slots(self, count):
+        return np.zeros((count, self.solver.native.slot_size), np.int32)
+
+    def trials(self, states, firsts, order=None):
         order = np.arange(len(states)) if order is None else order
-        values, slopes = self.solver.trial(
-            np.ascontiguousarray(states[order]), firsts[order], np.full(len(order), slot, np.int32)
-        )
+        values, slopes = self.solver.trial(np.ascontiguousarray(states[order]), firsts[order])
         back = np.argsort(order)
         return values[back].tobytes(), slopes[back].tobytes()
 
     def anchor(self):
         """Let solves begin from the end of one."""
-        self.solver.native.resize_slots(2)
-        zero = np.zeros(1, np.int32)
-        self.solver.step(np.full((1, STATES), 5.0), zero, zero - 1, zero + 1)
-        self.solver.native.set_slot(0, self.solver.native.get_slot(1))
+        slots, zero = self.slots(1), np.zeros(1, np.int32)
+        self.solver.step(np.full((1, STATES), 5.0), zero, saves=zero, ends=slots)
+        self.solver.native.set_start(self.solver.native.start_in(slots[0]))
 
     def past(self, seed):
         """Solve other things, some of which have no solution, the last one among them."""
@@ -155,10 +156,9 @@ class Tried:
         table[1, upper] = -1.0  # below the column's lower bound
         rows = rng.integers(0, COUNT, 9).astype(np.int32)
         rows[[3, -1]] = 1
-        none = np.full(9, -1, np.int32)
-        self.solver.trial(states, none, none)
+        self.solver.trial(states)
         with pytest.raises(SolveFailure) as caught:
-            self.solver.step(states, rows, none, none, table=np.ascontiguousarray(table))
+            self.solver.step(states, rows, table=np.ascontiguousarray(table))
         assert caught.value.status == "infeasible"
 
 

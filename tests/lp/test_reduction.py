@@ -133,7 +133,6 @@ class Rivers:
             families = np.arange(len(cuts), dtype=np.int32) % settings.get("families", 1)
             solver.native.add_block(solver.arranged(cuts))
             solver.native.extend_cuts(families)
-        solver.native.resize_slots(1)
         return solver
 
 
@@ -150,11 +149,10 @@ def states_of(seed, count=6):
 
 def everything(solver, states, rows=None, table=None):
     """Whatever can be asked of it."""
-    none = np.full(len(states), -1, np.int32)
     columns, duals = (np.arange(size, dtype=np.int32) for size in solver.whole)
     rows = np.arange(len(states), dtype=np.int32) % COUNT if rows is None else rows
-    steps = solver.step(states, rows, none, none, table=table, columns=columns, duals=duals)
-    return [*steps, *solver.trial(states, none, none)]
+    steps = solver.step(states, rows, table=table, columns=columns, duals=duals)
+    return [*steps, *solver.trial(states)]
 
 
 @pytest.mark.parametrize("drawn_by", ["rhs", "fix"])
@@ -188,13 +186,13 @@ def test_multi_cut_and_stored_starts_are_as_before():
             solver.native.add_mixture(np.array(weights))
         solver.native.activate(np.arange(0, 60, 2, dtype=np.int32))
         states, zero = states_of(4), np.zeros(6, np.int32)
-        first = solver.step(
-            states[:1], zero[:1], zero[:1] - 1, zero[:1]
-        )  # leaves a start, with inactive cuts
+        slots = np.zeros((1, solver.native.slot_size), np.int32)
+        # Leaves a start, with cuts that are inactive later.
+        first = solver.step(states[:1], zero[:1], saves=zero[:1], ends=slots)
         solver.native.activate(np.arange(1, 60, 2, dtype=np.int32))
-        found.append(
-            [*first, *solver.step(states, zero + 1, zero, zero - 1), *solver.trial(states, zero, zero)]
-        )
+        found.append([*first, *solver.trial(states, zero, zero, ends=slots)])
+        solver.native.set_start(solver.native.start_in(slots[0]))
+        found[-1] += solver.step(states, zero + 1)
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -208,15 +206,15 @@ def simple(lower, reduce, *, enough=1.0):
 
 @pytest.mark.parametrize("reduce", [True, False])
 def test_a_known_value_beyond_its_bounds_leaves_no_solution(reduce):
-    solver, none = simple(0.0, reduce), np.full(2, -1, np.int32)
+    solver = simple(0.0, reduce)
     with pytest.raises(SolveFailure) as failure:
-        solver.trial(np.array([[4.0], [1.0]]), none, none)
+        solver.trial(np.array([[4.0], [1.0]]))
     assert (failure.value.task, failure.value.row, failure.value.status) == (1, 0, "infeasible")
     # At the bound, and beyond it by less than what counts.
-    values, slopes = solver.trial(np.array([[4.0], [2.0 - 1e-9]]), none, none)
+    values, slopes = solver.trial(np.array([[4.0], [2.0 - 1e-9]]))
     np.testing.assert_allclose(values, [[4.0, 13.0], [1.0, 10.0]], atol=1e-7)
     assert slopes[0].tolist() == [[1.5], [1.5]]
-    found = solver.step(np.array([[2.0 - 1e-9]]), np.zeros(1, np.int32), none[:1], none[:1])
+    found = solver.step(np.array([[2.0 - 1e-9]]), np.zeros(1, np.int32))
     assert found.outgoing.tolist() == [[0.0]]  # never beyond: the next stage may have no solution there
 
 
@@ -226,10 +224,9 @@ def test_a_programme_of_which_nothing_is_left_has_a_value():
         ThreadPool(1), program, Noise(rhs={0: [-1.0, 2.0]}), States(1, {0: 0}, {0: 1}), discount=0.5
     )
     assert solver.native.solver_size == (0, 1)  # the value of what follows
-    none = np.full(1, -1, np.int32)
-    values, slopes = solver.trial(np.array([[4.0]]), none, none)
+    values, slopes = solver.trial(np.array([[4.0]]))
     assert (values.tolist(), slopes.tolist()) == ([[12.0, 21.0]], [[[3.5], [3.5]]])
     solver.native.add_block(solver.arranged(np.array([[1.0, 2.0]])))
     solver.native.extend_cuts(np.zeros(1, np.int32))
-    values, slopes = solver.trial(np.array([[4.0]]), none, none)
+    values, slopes = solver.trial(np.array([[4.0]]))
     assert (values.tolist(), slopes.tolist()) == ([[13.5, 25.5]], [[[4.0], [4.0]]])

@@ -88,11 +88,10 @@ def test_odd_units_solve_as_exactly_as_sane_ones(kind):
     cuts = sane * how["cost"] * np.concatenate([[1.0], leave])
     tried = Tried(other, changed, cuts, value_bound=-1e3 * how["cost"])
     odd_states = states / arrive
-    none = np.full(8, -1, np.int32)
-    values, slopes = tried.solver.trial(odd_states, none, none)
-    outgoing = tried.solver.step(odd_states, rows, none, none).outgoing * leave
+    values, slopes = tried.solver.trial(odd_states)
+    outgoing = tried.solver.step(odd_states, rows).outgoing * leave
     plain = Tried(program, noise, sane)
-    _, plain_slopes = plain.solver.trial(states, none, none)
+    _, plain_slopes = plain.solver.trial(states)
     for u, state in enumerate(states):
         expected = [oracle(program, noise, row, state, sane) for row in range(COUNT)]
         np.testing.assert_allclose(values[u] / how["cost"], expected, rtol=1e-8)

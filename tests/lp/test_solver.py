@@ -37,14 +37,12 @@ def test_a_unit_has_the_same_bits_in_any_order_on_any_threads_after_any_past(cut
     rng, expected = np.random.default_rng(3), None
     for threads in THREADS:
         tried = Tried(program, noise, cuts_for(1, cuts), threads)
-        slot = -1
         if start == "from a start":
             tried.anchor()
-            slot = 0
         for trial in range(4):
             order = rng.permutation(len(states)) if trial else None
-            *found, _ = tried.steps(states, rows, order, slot)
-            found.append(tried.trials(states, rows, order, slot))
+            *found, _ = tried.steps(states, rows, order)
+            found.append(tried.trials(states, rows, order))
             expected = expected or found
             assert found == expected, (threads, trial)
             tried.past(trial)
@@ -86,7 +84,7 @@ def test_values_are_those_with_all_cuts_as_rows(seed, cuts):
     states, rows = units(8, seed)
     tried = Tried(program, noise, cuts_for(seed, cuts), 2, discount=0.9)
     _, _, steps = tried.steps(states, rows)
-    values, slopes = tried.solver.trial(states, np.full(8, -1, np.int32), np.full(8, -1, np.int32))
+    values, slopes = tried.solver.trial(states)
     for u, state in enumerate(states):
         expected = [oracle(program, noise, row, state, tried.cuts, discount=0.9) for row in range(COUNT)]
         np.testing.assert_allclose(values[u], expected, rtol=1e-9, atol=1e-9)
@@ -131,8 +129,7 @@ def test_duals_tell_how_the_objective_moves():
     for step in (1e-5, -1e-5):
         table = tried.solver.table.copy()
         table[:, at] += step
-        none = np.full(6, -1, np.int32)
-        moved = tried.solver.step(states, rows, none, none, table=table).objectives
+        moved = tried.solver.step(states, rows, table=table).objectives
         np.testing.assert_allclose((moved - steps.objectives) / step, steps.duals[:, 1], rtol=1e-3, atol=1e-3)
 
 
@@ -150,8 +147,7 @@ def test_cuts_that_decide_are_marked():
     program, noise = programme(3)
     states, rows = units(10)
     tried = Tried(program, noise, cuts_for(3, 100))
-    none = np.full(10, -1, np.int32)
-    outgoing = tried.solver.step(states, rows, none, none, iteration=5).outgoing
+    outgoing = tried.solver.step(states, rows, iteration=5).outgoing
     heights = tried.cuts[:, 0] + outgoing @ tried.cuts[:, 1:].T
     marked = np.flatnonzero(tried.solver.native.last_tight())
     assert len(marked)
@@ -167,25 +163,24 @@ def test_solves_are_counted_for_cuts_whose_dual_is_above_the_tolerance(tolerance
     """Duals are those of highspy with all cuts as rows; steps forward do not count."""
     program, noise = programme(3)
     states, rows = units(10)
-    none = np.full(10, -1, np.int32)
     tried = Tried(program, noise, cuts_for(3, 100), 2)
     tried.solver.native.set_activity_tolerance(tolerance)
-    tried.solver.trial(states, none, none, iteration=5)
+    tried.solver.trial(states, iteration=5)
     duals = [cut_duals(program, noise, row, state, tried.cuts) for state in states for row in range(COUNT)]
     expected = np.sum(np.array(duals) > max(tolerance, 1e-9), axis=0)
     assert 5 < np.count_nonzero(expected) < 100
     assert tried.solver.native.take_uses().tolist() == expected.tolist()
     assert np.flatnonzero(tried.solver.native.last_tight()).tolist() == np.flatnonzero(expected).tolist()
-    tried.solver.step(states, rows, none, none, iteration=6)
-    tried.solver.trial(states, none, none)
+    tried.solver.step(states, rows, iteration=6)
+    tried.solver.trial(states)
     assert not tried.solver.native.take_uses().any()
 
 
 def test_a_batch_of_nothing():
     tried = Tried(*programme(), cuts_for(0, 3))
     empty = np.empty(0, np.int32)
-    assert tried.solver.step(np.empty((0, STATES)), empty, empty, empty).costs.shape == (0,)
-    assert tried.solver.trial(np.empty((0, STATES)), empty, empty)[0].shape == (0, COUNT)
+    assert tried.solver.step(np.empty((0, STATES)), empty).costs.shape == (0,)
+    assert tried.solver.trial(np.empty((0, STATES)))[0].shape == (0, COUNT)
 
 
 def test_the_first_unit_that_fails_is_named_on_any_threads():
@@ -194,11 +189,10 @@ def test_the_first_unit_that_fails_is_named_on_any_threads():
     table = Tried(program, noise, cuts_for(0, 3)).solver.table.copy()
     upper = [w for w, place in enumerate(noise.places) if place[0] == "column_upper"]
     table[2, upper] = -1.0
-    none = np.full(len(rows), -1, np.int32)
     for threads in THREADS:
         tried = Tried(program, noise, cuts_for(0, 3), threads)
         with pytest.raises(SolveFailure) as caught:
-            tried.solver.step(states, rows, none, none, table=np.ascontiguousarray(table))
+            tried.solver.step(states, rows, table=np.ascontiguousarray(table))
         assert caught.value.task == int(np.argmax(rows == 2))
         assert caught.value.row == 2
         assert caught.value.status == "infeasible"
@@ -226,11 +220,10 @@ def solve_hard(seed, order, threads=1):
     solver = SolvedStage(ThreadPool(threads), *hard(seed), States(1, {}, {0: 0}), dual_simplex=False)
     solver.native.add_block(solver.arranged(HARD_CUTS))
     solver.native.extend_cuts(np.zeros(len(HARD_CUTS), np.int32))
-    solver.native.resize_slots(len(order))
-    rows = np.array(order, np.int32)
-    found = solver.step(np.zeros((len(rows), 1)), rows, np.full(len(rows), -1, np.int32), rows)
+    slots, rows = np.zeros((len(order), solver.native.slot_size), np.int32), np.array(order, np.int32)
+    found = solver.step(np.zeros((len(rows), 1)), rows, saves=rows, ends=slots)
     back = np.argsort(rows)
-    ends = [solver.native.get_slot(row).tobytes() for row in range(len(rows))]
+    ends = [solver.native.start_in(slot).tobytes() for slot in slots]
     return found.objectives[back], found.outgoing[back], ends, solver.native.take_statistics().retries
 
 

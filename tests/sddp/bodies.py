@@ -6,6 +6,7 @@ noise in right-hand sides, costs, bounds and coefficients; some coefficients van
 
 import platform
 import sys
+import time
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
@@ -33,6 +34,7 @@ from cobre.sddp import (
     simulate,
     train,
 )
+from cobre.sddp._machine import Machine
 from tests.sddp.bits import Bits
 
 PLANTS = 2  # thermal
@@ -225,6 +227,21 @@ def bits_of(name, **where):
 def several(comm, plan):
     """The bits of studies, each with a number of threads: pairs of a name and that number."""
     return [bits_of(name, comm=comm, threads=threads) for name, threads in plan]
+
+
+def several_with_delays(comm, plan, seed):
+    """The bits of studies as `several`, and this rank's solves of each, while ranks are late at random."""
+    random, solve, found = np.random.default_rng([seed, comm.rank]), Machine.solve, []
+
+    def late(self, step, batches):
+        time.sleep(random.choice([0.0, 0.001, 0.004]))
+        solve(self, step, batches)
+
+    with patch.object(Machine, "solve", late):
+        for name, threads in plan:
+            result, table = run_study(name, comm=comm, threads=threads)
+            found.append((Bits.of(result, table), [rank.solves for rank in result.log[-1].ranks]))
+    return found
 
 
 #: What rank 1 does differently from the others, by the name that the error should give it.

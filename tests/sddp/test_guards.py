@@ -45,8 +45,8 @@ def wrong_values(iteration, *, unit=0, also_second=False, factor=FACTOR):
     solve, run, again = Engine.solve, backward.BackwardPass.run, Guards._recomputed
     now = {"iteration": None, "second": False}
 
-    def solved(self, batches):
-        solve(self, batches)
+    def solved(self, batches, counter=None):
+        solve(self, batches, counter)
         if now["iteration"] != iteration or (now["second"] and not also_second):
             return
         for batch in batches:

@@ -16,7 +16,7 @@ from cobre.lp import LinearProgram, Noise
 from cobre.sddp import MultistageProblem, Node, train
 from tests.processes import DEADLINE_S
 from tests.sddp.bits import Bits, first_difference
-from tests.sddp.bodies import STUDIES, bits_of, run_study, several
+from tests.sddp.bodies import STUDIES, bits_of, run_study, several, several_with_delays
 
 THREADS = (1, 2, 4)
 SIZES = (1, 2, 3, 4)
@@ -68,6 +68,18 @@ def test_on_ranks(reference, backend, size):
     """With three and four ranks some have no trajectory at all in some studies."""
     tasks = plan(size + (backend == "tcp"))
     compare(reference, tasks, run_ranks(several, size, backend=backend, args=(tasks,)))
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_whoever_solves(reference, size):
+    """Ranks that are late leave trial states to the others: who solves them differs from run to run."""
+    tasks = plan(size, ("plain", "lml1 multi", "markov", "circle"))
+    shares = set()
+    for seed in (1, 2):
+        by_rank = run_ranks(several_with_delays, size, args=(tasks, seed))
+        compare(reference, tasks, [[bits for bits, _ in results] for results in by_rank])
+        shares |= {tuple(solves) for _, solves in by_rank[0]}
+    assert len(shares) > len(tasks)
 
 
 @pytest.mark.parametrize("size", SIZES)

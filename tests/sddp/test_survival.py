@@ -40,6 +40,7 @@ from cobre.sddp import (
     train,
 )
 from cobre.sddp._cuts import CutPool
+from cobre.sddp._machine import Machine
 from tests.mpi_launch import ROOT
 from tests.processes import eventually, output_of
 from tests.sddp.bits import Bits, first_difference
@@ -294,6 +295,7 @@ def test_sigterm_ends_a_run_and_keeps_what_was_finished(start_process, tmp_path,
 PLACES = [
     (InSample, "sample", (1, 3, 4)),
     (AVaR, "weights", (7, 18)),
+    (Machine, "solve", (2, 7)),
     (CutPool, "append", (7, 14)),
     (LimitedMemoryLevel1, "keep", (9, 20)),
     (BoundStalling, "reached", (1, 3, 4)),

@@ -12,12 +12,12 @@ void Job::add(const Stage& stage, int batch, int number, int units, Solve solve)
   for_highs_ |= stage.is_for_highs();
 }
 
-bool Job::run(ThreadPool& threads, const std::function<bool()>& interrupted) {
+bool Job::run(ThreadPool& threads, const std::function<bool()>& interrupted, std::int64_t* next) {
   using Workers = ThreadPool::Workers;
   failures_.assign(static_cast<std::size_t>(threads.size()), std::nullopt);
   return threads.run(
       units_, for_highs_ ? Workers::threads : Workers::caller_and_threads,
-      [this](int thread, int unit) { solve(thread, unit); }, interrupted);
+      [this](int thread, int unit) { solve(thread, unit); }, interrupted, next);
 }
 
 void Job::solve(int thread, int unit) {

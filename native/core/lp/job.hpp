@@ -23,8 +23,10 @@ class Job {
 
   /// Add units of one batch and one of its stages.
   void add(const Stage& stage, int batch, int number, int units, Solve solve);
-  /// False if it was interrupted.
-  [[nodiscard]] bool run(ThreadPool& threads, const std::function<bool()>& interrupted);
+  /// False if it was interrupted. Processes that run the same job with the same counter `next`, which is 0 at
+  /// first, each solve some of its units.
+  [[nodiscard]] bool run(ThreadPool& threads, const std::function<bool()>& interrupted,
+                         std::int64_t* next = nullptr);
   /// The failure of the first unit that failed, in the order in which they were added: the same on any
   /// number of threads.
   [[nodiscard]] std::optional<BatchFailure> failure() const;

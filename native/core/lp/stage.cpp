@@ -164,9 +164,13 @@ void Stage::append_values() {
   program_.columns += spec_.families;
 }
 
-void Stage::store(std::size_t slot, std::span<const std::int32_t> numbers) {
-  warm_starts.at(slot) =
-      decoded(numbers, {at(program_.columns), at(program_.rows), cuts.count(), mixtures.size()});
+void Stage::set_start(std::span<const std::int32_t> numbers) {
+  start_ = decoded(numbers, {at(program_.columns), at(program_.rows), cuts.count(), mixtures.size()});
+}
+
+StartSlots Stage::start_slots() const {
+  // Cuts that are not slack do not depend on each other, and their entries are in these columns alone.
+  return {at(program_.columns), at(program_.rows), decided_.size() + at(spec_.families)};
 }
 
 void Stage::extend_cuts(std::span<const std::int32_t> families) {
@@ -201,7 +205,7 @@ Instance::Instance(Stage& stage)
   x_[0] = 1.0;  // of the intercept
 }
 
-void Instance::begin(const double* state, const WarmStart* start) {
+void Instance::begin(const double* state, const WarmStart& start) {
   if (solver_->must_reload() || stage_.changes_matrix_) {
     // Loading is slower than dropping cuts, but an entry that was 0 would come back at another place in its
     // column, and sums over the column would have other bits.
@@ -213,9 +217,9 @@ void Instance::begin(const double* state, const WarmStart* start) {
   for (std::size_t i = 0; i < held_values_.size(); ++i)
     held_values_[i] = state[stage_.held_[i].state] / stage_.held_[i].scale;
   set_incoming();
-  add_anew(start == nullptr ? std::span<const std::int32_t>() : start->cuts);
+  add_anew(start.cuts);
   solver_->clear();
-  if (start != nullptr) solver_->start_from(start->basis);
+  solver_->start_from(start.basis);
 }
 
 /// Load the programme again, with its incoming state and cuts, after a fallback has left traces in it.
@@ -512,7 +516,7 @@ std::optional<Failure> Stage::step(int thread, int task, const StepBatch& step) 
   const std::size_t u = at(task);
   const auto states = at(spec_.states);
   const int row = step.rows[u];
-  instance.begin(step.states + u * states, step.starts[u] < 0 ? nullptr : &warm_starts[at(step.starts[u])]);
+  instance.begin(step.states + u * states, start_);
   const Status status =
       instance.solve(step.table + at(row) * spec_.places.size(), step.iteration, Purpose::decision);
   if (status != Status::optimal) return Failure{task, row, status, instance.message()};
@@ -525,7 +529,8 @@ std::optional<Failure> Stage::step(int thread, int task, const StepBatch& step) 
   for (std::size_t i = 0; i < step.duals.size(); ++i) {
     step.row_duals[u * step.duals.size() + i] = instance.row_dual(step.duals[i]);
   }
-  if (step.saves[u] >= 0) warm_starts[at(step.saves[u])] = instance.start();
+  if (step.saves[u] >= 0)
+    start_slots().write(instance.start(), step.ends + at(step.saves[u]) * step.end_stride);
   instance.statistics.solving_ns += now_ns() - begun;
   return std::nullopt;
 }
@@ -539,11 +544,12 @@ std::optional<Failure> Stage::trial(int thread, int task, int block, const Trial
   const std::size_t low = border(block), size = border(block + 1) - low;
   std::size_t first = trial.firsts[u] < 0 ? low : positions_[at(trial.firsts[u])];
   if (first < low || first >= low + size) first = low;  // it is in another block
-  instance.begin(trial.states + u * states,
-                 trial.starts[u] < 0 ? nullptr : &warm_starts[at(trial.starts[u])]);
+  instance.begin(
+      trial.states + u * states,
+      trial.starts[u] < 0 ? start_ : start_slots().read(trial.ends + at(trial.starts[u]) * trial.end_stride));
   for (std::size_t i = 0; i < size; ++i) {
     const int row = spec_.tour[low + (first - low + i) % size];
-    if (trial.second_opinion) instance.begin(trial.states + u * states, nullptr);
+    if (trial.second_opinion) instance.begin(trial.states + u * states, WarmStart{});
     const Status status =
         instance.solve(spec_.openings.numbers + at(row) * spec_.places.size(), trial.iteration,
                        trial.second_opinion ? Purpose::second_opinion : Purpose::cut);

@@ -76,7 +76,7 @@ class Instance {
  public:
   explicit Instance(Stage& stage);
 
-  void begin(const double* state, const WarmStart* start);
+  void begin(const double* state, const WarmStart& start);
   /// Solve one realisation, adding cuts to the programme as long as some are violated. An answer is accepted
   /// when it is proved optimal; otherwise fallback methods are tried.
   Status solve(const double* noise, std::int32_t iteration, Purpose purpose);
@@ -135,8 +135,9 @@ class Stage {
     const double* states;                          // tasks x states
     const double* table;                           // realisations x places
     const std::int32_t* rows;                      // per task, of the table
-    const std::int32_t* starts;                    // per task, its warm start, or -1 for none
-    const std::int32_t* saves;                     // per task, where to store its end, or -1
+    const std::int32_t* saves;                     // per task, the slot to store its end in, or -1
+    std::int32_t* ends;                            // these slots, see `start_slots`
+    std::size_t end_stride;                        // from one of them to the next
     std::int32_t iteration;                        // recorded for tight cuts; below 0: not recorded
     std::span<const std::int32_t> columns, duals;  // whose values, and rows whose duals, to return
     double* costs;                                 // out: tasks
@@ -151,7 +152,9 @@ class Stage {
   struct TrialBatch {
     const double* states;
     const std::int32_t* firsts;  // per task, the opening to begin with, or -1 for any
-    const std::int32_t* starts;
+    const std::int32_t* starts;  // per task, the slot to begin from, or -1 for the stage's own warm start
+    const std::int32_t* ends;    // these slots
+    std::size_t end_stride;
     std::int32_t iteration;
     std::size_t stride;           // from one task's values to the next one's
     double* values;               // out: tasks x stride
@@ -172,13 +175,14 @@ class Stage {
 
   // The rest is for one thread at a time, while nothing is being solved.
 
-  /// Store a warm start that comes from outside, as `encoded`. Throws std::invalid_argument if it does not
+  /// Set the warm start that comes from outside, as `encoded`. Throws std::invalid_argument if it does not
   /// fit.
-  void store(std::size_t slot, std::span<const std::int32_t> numbers);
+  void set_start(std::span<const std::int32_t> numbers);
+  [[nodiscard]] const WarmStart& start() const noexcept { return start_; }
+  [[nodiscard]] StartSlots start_slots() const;
   void extend_cuts(std::span<const std::int32_t> families);
   Cuts cuts;
   std::vector<std::vector<double>> mixtures;  // weights of the families from 1 on
-  std::vector<WarmStart> warm_starts;
   /// The last iteration in which each cut was tight; 0 for never.
   std::vector<std::int32_t> last_tight;
   /// In how many solves of trial states each cut was tight, since somebody last took the counts.
@@ -211,6 +215,7 @@ class Stage {
   std::vector<Change> changes_;
   std::vector<State> held_, decided_;
   std::vector<int> held_columns_;
+  WarmStart start_;  // where solves begin that are given no other
   // What realisations change, ascending.
   std::vector<int> noisy_rows_, noisy_columns_, noisy_costs_;
   bool changes_matrix_ = false;

@@ -40,7 +40,7 @@ ThreadPool::~ThreadPool() {
 }
 
 bool ThreadPool::run(int tasks, Workers workers, const std::function<void(int, int)>& work,
-                     const std::function<bool()>& interrupted) {
+                     const std::function<bool()>& interrupted, std::int64_t* next) {
   const bool caller_works = workers == Workers::caller_and_threads;
   const int threads = caller_works && tasks < 2 ? 0 : size() - static_cast<int>(caller_works);
   {
@@ -48,7 +48,8 @@ bool ThreadPool::run(int tasks, Workers workers, const std::function<void(int, i
     work_ = &work;
     tasks_ = tasks;
     first_ = size() - threads;
-    next_ = 0;
+    own_next_ = 0;
+    next_ = next == nullptr ? &own_next_ : next;
     stop_ = false;
     busy_ = threads;
     ++job_;
@@ -89,7 +90,11 @@ bool ThreadPool::wait_for_threads(const std::function<bool()>& interrupted) {
 
 void ThreadPool::take_tasks(int thread, const std::function<bool()>& stopped) {
   try {
-    for (int task = next_++; task < tasks_ && !stop_ && !stopped(); task = next_++) (*work_)(thread, task);
+    while (!stop_ && !stopped()) {
+      const std::int64_t task = next_task();
+      if (task >= tasks_) break;
+      (*work_)(thread, static_cast<int>(task));
+    }
   } catch (...) {
     stop_ = true;
     const std::lock_guard guard(mutex_);

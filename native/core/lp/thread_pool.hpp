@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -26,12 +28,16 @@ class ThreadPool {
   /// Call `work(thread, task)` for each task from 0 to tasks - 1, on whatever thread is free.
   ///
   /// Now and then the calling thread asks `interrupted`; once that says yes, no further task is begun, and
-  /// the result is false. The first exception of a task is rethrown here.
+  /// the result is false. The first exception of a task is rethrown here. Pools of several processes that
+  /// count by the same `next`, which is 0 at first, share the tasks out among them.
   bool run(int tasks, Workers workers, const std::function<void(int, int)>& work,
-           const std::function<bool()>& interrupted);
+           const std::function<bool()>& interrupted, std::int64_t* next = nullptr);
 
  private:
   void serve(int thread);
+  [[nodiscard]] std::int64_t next_task() const noexcept {
+    return std::atomic_ref(*next_).fetch_add(1, std::memory_order_relaxed);
+  }
   void take_tasks(int thread, const std::function<bool()>& stopped);
   bool wait_for_threads(const std::function<bool()>& interrupted);
 
@@ -40,7 +46,8 @@ class ThreadPool {
   const std::function<void(int, int)>* work_ = nullptr;
   int tasks_ = 0;
   int first_ = 0;  // of the threads that work on the job; the caller is in the place of those before
-  std::atomic<int> next_{0};
+  std::int64_t own_next_ = 0;
+  std::int64_t* next_ = &own_next_;  // the number of the next task, which threads and processes count up
   std::atomic<bool> stop_{false};
   std::atomic<int> busy_{0};
   long job_ = 0;  // only grows; a thread that has not seen it yet has a job

@@ -20,6 +20,29 @@ std::vector<std::uint8_t> statuses(std::span<const std::int32_t> numbers) {
 
 }  // namespace
 
+std::size_t StartSlots::size() const {
+  return 1 + cuts + (columns + rows + cuts + sizeof(std::int32_t) - 1) / sizeof(std::int32_t);
+}
+
+void StartSlots::write(const WarmStart& start, std::int32_t* slot) const {
+  const bool fits = !start.basis.columns.empty() && start.cuts.size() <= cuts;
+  slot[0] = fits ? static_cast<std::int32_t>(start.cuts.size()) : -1;
+  if (!fits) return;
+  auto* const bytes =
+      reinterpret_cast<std::uint8_t*>(std::copy(start.cuts.begin(), start.cuts.end(), slot + 1));
+  std::copy(start.basis.rows.begin(), start.basis.rows.end(),
+            std::copy(start.basis.columns.begin(), start.basis.columns.end(), bytes));
+}
+
+WarmStart StartSlots::read(const std::int32_t* slot) const {
+  if (slot[0] < 0) return {};
+  const auto count = static_cast<std::size_t>(slot[0]);
+  const std::int32_t* const end = slot + 1 + count;
+  const auto* const statuses = reinterpret_cast<const std::uint8_t*>(end);
+  const std::uint8_t* const of_rows = statuses + columns;
+  return {.cuts = {slot + 1, end}, .basis = {{statuses, of_rows}, {of_rows, of_rows + rows + count}}};
+}
+
 std::vector<std::int32_t> encoded(const WarmStart& start) {
   std::vector<std::int32_t> numbers{static_cast<std::int32_t>(start.cuts.size())};
   numbers.insert(numbers.end(), start.cuts.begin(), start.cuts.end());

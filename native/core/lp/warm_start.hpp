@@ -16,6 +16,18 @@ struct WarmStart {
   Basis basis;
 };
 
+/// Warm starts in slots of equal size, which processes may share: a number of cuts, the cuts, and the
+/// statuses of columns, rows and cuts, a byte each. A slot without a warm start has -1 cuts.
+struct StartSlots {
+  std::size_t columns, rows;  // of the programme without cuts
+  std::size_t cuts;           // that can be tight at once and not depend on each other
+
+  /// The length of a slot in numbers.
+  [[nodiscard]] std::size_t size() const;
+  void write(const WarmStart& start, std::int32_t* slot) const;
+  [[nodiscard]] WarmStart read(const std::int32_t* slot) const;
+};
+
 /// A warm start as plain numbers, for files and other ranks: the number of cuts, the cuts, the statuses of
 /// columns, then those of rows.
 std::vector<std::int32_t> encoded(const WarmStart& start);

@@ -12,6 +12,7 @@ from cobre.lp._ranges import Extreme, NumberRange, number_ranges
 from cobre.lp._solver import (
     HIGHS_VERSION,
     NO_PLACES,
+    NO_SLOTS,
     NextStages,
     SolveFailure,
     StageSolver,
@@ -29,6 +30,7 @@ from cobre.lp._solver import (
 __all__ = [
     "HIGHS_VERSION",
     "NO_PLACES",
+    "NO_SLOTS",
     "PROBABILITY_TOLERANCE",
     "DefaultFloatEnvironment",
     "Extreme",

@@ -39,6 +39,7 @@ TrialBatch: TypeAlias = _lp.TrialBatch
 aggregate_cuts, largest_excess = _lp.aggregate, _lp.largest_excess
 
 NO_PLACES: Ints = np.empty(0, np.int32)
+NO_SLOTS: Ints = np.empty((0, 0), np.int32)
 
 
 class SolveFailure(Exception):
@@ -77,8 +78,8 @@ class StageSolver:
     """One programme with its realisations, its cuts, and stored warm starts.
 
     A task of a batch is an incoming state with its realisations; `solve` solves batches. ``native`` has what
-    needs no more than a call: cuts (``add_block``, ``extend_cuts``, ``activate``) and warm starts
-    (``resize_slots``, ``get_slot``, ``set_slot``).
+    needs no more than a call: cuts (``add_block``, ``extend_cuts``, ``activate``) and the warm start
+    (``start``, ``set_start``).
 
     Args:
         threads: the threads that solve.
@@ -169,22 +170,22 @@ class StageSolver:
         self,
         incoming: Floats,
         rows: Ints,
-        starts: Ints,
-        saves: Ints,
         *,
         table: Floats | None = None,
+        saves: Ints | None = None,
+        ends: Ints = NO_SLOTS,
         iteration: int = -1,
         columns: Ints = NO_PLACES,
         duals: Ints = NO_PLACES,
     ) -> StepBatch:
-        """Return a batch that solves one realisation per task.
+        """Return a batch that solves one realisation per task, from the stage's own warm start.
 
         Args:
             incoming: per task, the incoming state.
             rows: per task, its realisation: a row of ``table``.
-            starts: per task, the slot of its warm start; -1 starts from scratch.
-            saves: per task, the slot to store its end in as a warm start; -1 stores nothing.
             table: realisations as of `costs_of`; the programme's own unless given.
+            saves: per task, the slot to store its end in as a warm start; -1 stores nothing.
+            ends: the slots, of ``native.slot_size`` numbers or more.
             iteration: recorded for cuts that are tight; -1 records nothing.
             columns: whose values to return.
             duals: rows whose duals to return.
@@ -194,8 +195,8 @@ class StageSolver:
             states=incoming,
             table=self.table if table is None else table,
             rows=rows,
-            starts=starts,
-            saves=saves,
+            saves=np.full(len(rows), -1, np.int32) if saves is None else saves,
+            ends=ends,
             iteration=iteration,
             columns=columns,
             duals=duals,
@@ -222,6 +223,8 @@ class NextStages:
         firsts: Ints,
         starts: Ints,
         *,
+        ends: Ints = NO_SLOTS,
+        out: tuple[Floats, NDArray[np.float64]] | None = None,
         iteration: int = -1,
         second_opinion: bool = False,
     ) -> TrialBatch:
@@ -231,29 +234,44 @@ class NextStages:
             states: per task, the trial state.
             went: per task, the stage to which its trajectory went on, by number; -1 if to none.
             firsts: the opening of that stage to begin with; -1 is any.
-            starts: the slot of that stage to begin at. The other stages begin at slot 0, any opening first.
+            starts: the slot to begin from there; -1 for the stage's own warm start, as in all other stages.
+            ends: the slots.
+            out: where to put values and slopes.
             iteration: as for `StageSolver.step`.
             second_opinion: each opening from scratch, by the general solver.
         """
+        shape = (len(states), self.outcomes)
+        values, slopes = out or (np.zeros(shape), np.zeros((*shape, states.shape[1])))
         return TrialBatch(
             self._stages,
             states=states,
             next=went,
             firsts=firsts,
             starts=starts,
-            outcomes=self.outcomes,
+            ends=ends,
+            values=values,
+            slopes=slopes,
             iteration=iteration,
             second_opinion=second_opinion,
         )
 
 
-def solve(threads: ThreadPool, batches: Sequence[StepBatch | TrialBatch]) -> None:
+def solve(
+    threads: ThreadPool,
+    batches: Sequence[StepBatch | TrialBatch],
+    counter: NDArray[np.int64] | None = None,
+) -> None:
     """Solve batches as one job; their attributes then have the results.
+
+    Args:
+        threads: that solve.
+        batches: of any stages.
+        counter: a number that processes share, 0 at first: each then solves some tasks of the same job.
 
     Raises:
         SolveFailure: a task has no solution; the first of them, in the order of batches, stages and tasks.
     """
-    failure = threads.solve(batches)
+    failure = threads.solve(list(batches), counter)
     if failure is not None:
         status = failure.message if failure.status == "failed" else failure.status
         raise SolveFailure(failure.batch, failure.stage, failure.task, failure.row, status)

@@ -14,6 +14,7 @@ from cobre.sddp._cuts import CutBatch, make_cuts
 from cobre.sddp._engine import Engine, NodeBatch
 from cobre.sddp._forward import Paths
 from cobre.sddp._guards import CutOrigin, Guards
+from cobre.sddp._machine import Machine
 
 #: In place of a node, where a trajectory has ended before.
 ENDED = -2
@@ -25,18 +26,24 @@ class Trials:
 
     Attributes:
         nodes: steps by trajectories. Step 0 is the beginning; `ENDED` after a trajectory's end.
+        realizations: likewise, at these nodes; -1 at the beginning and after the end.
+        solvers: likewise, the trajectory whose solve this one shares, most often itself.
         states: steps by trajectories by states.
     """
 
     nodes: Ints
+    realizations: Ints
+    solvers: Ints
     states: Floats
 
 
-def trials_of(nodes: Ints, states: Floats) -> Trials:
-    """Make trials of nodes and states as in `Paths`, of all trajectories."""
-    shifted = np.full((nodes.shape[0] + 1, nodes.shape[1]), Engine.ROOT, np.int32)
-    shifted[1:] = np.where(nodes < 0, ENDED, nodes)
-    return Trials(shifted, states)
+def trials_of(visits: Ints, states: Floats) -> Trials:
+    """Make trials of nodes, realisations and solvers, one after the other, and of states as in `Paths`."""
+    shifted = np.full((3, visits.shape[1] + 1, visits.shape[2]), -1, np.int32)
+    shifted[:, 1:] = visits
+    nodes, realizations, solvers = shifted
+    nodes[0], nodes[1:][visits[0] < 0] = Engine.ROOT, ENDED
+    return Trials(nodes, realizations, solvers, states)
 
 
 class _NodeTrials(NamedTuple):
@@ -51,15 +58,24 @@ class BackwardPass:
 
     Args:
         engine: the problem and its cuts.
-        trials: of all trajectories.
-        paths: of this rank's trajectories; the solves of its trial states begin where theirs ended.
+        machine: the ranks that share the solves out among them.
+        trials: of all trajectories; solves begin where those of their trajectories ended.
+        paths: of this rank's trajectories.
         iteration: the number of this iteration.
         guards: checks of cuts before they are added.
     """
 
-    def __init__(self, engine: Engine, trials: Trials, paths: Paths, iteration: int, guards: Guards) -> None:
-        self._engine, self._trials, self._paths, self._iteration = engine, trials, paths, iteration
-        self._guards = guards
+    def __init__(  # noqa: PLR0913, PLR0917
+        self,
+        engine: Engine,
+        machine: Machine,
+        trials: Trials,
+        paths: Paths,
+        iteration: int,
+        guards: Guards,
+    ) -> None:
+        self._engine, self._machine, self._guards = engine, machine, guards
+        self._trials, self._paths, self._iteration = trials, paths, iteration
         count = trials.nodes.shape[1]
         self._blocks = [engine.block(count, rank) for rank in range(engine.comm.size)]
         #: The number of linear programmes for all ranks together.
@@ -74,6 +90,7 @@ class BackwardPass:
     def run(self) -> float:
         """Add cuts from the last step to the root; return the bound. A collective."""
         engine, bound = self._engine, np.nan
+        self._machine.begin_pass()
         for step in reversed(range(len(self._trials.nodes))):
             groups = self._distinct(step)
             for group, made in zip(groups, self._cuts(step, groups), strict=True):
@@ -133,37 +150,51 @@ class BackwardPass:
         ]
 
     def _own_cuts(self, step: int, groups: Sequence[_NodeTrials]) -> list[CutBatch]:
-        """The cuts at this rank's trial states of a step."""
-        engine = self._engine
-        mine = [np.array(_within(self._blocks[engine.comm.rank], group), np.intp) for group in groups]
-        solves = [self._trial(step, group.node, own) for group, own in zip(groups, mine, strict=True)]
-        engine.solve(solves)
+        """The cuts at this rank's trial states of a step; all ranks of its machine help to solve them."""
+        engine, block = self._engine, self._blocks[self._engine.comm.rank]
+        shared = [self._machine.here(group.trajectories) for group in groups]
+        solves = [self._trial(step, group.node, here) for group, here in zip(groups, shared, strict=True)]
+        self._machine.solve(step, solves)
         cuts = []
-        for group, own, batch in zip(groups, mine, solves, strict=True):
-            made = make_cuts(engine, group.node, batch.states, batch.solves.values, batch.solves.slopes)
-            if step and len(own):
+        for group, here, batch in zip(groups, shared, solves, strict=True):
+            own = _within(block, group)
+            first = here.index(own[0] + block.start) if own else 0
+            mine = slice(first, first + len(own))  # the trajectories of a rank come one after the other
+            values, slopes = batch.solves.values[mine], batch.solves.slopes[mine]
+            if engine.outcomes[group.node].ends:
+                values[:, -1], slopes[:, -1] = 0.0, 0.0
+            made = make_cuts(engine, group.node, batch.states[mine], values, slopes)
+            if step and own:
                 made.expected[:] = self._paths.expected[step - 1, own]
             cuts.append(made)
         return cuts
 
-    def _trial(self, step: int, node: int, own: NDArray[np.intp]) -> NodeBatch[TrialBatch]:
-        """All that may follow this rank's trial states at a node."""
-        engine, paths = self._engine, self._paths
-        children = engine.outcomes[node].children
-        went, firsts, starts = np.full((3, len(own)), -1, np.int32)
-        if step < len(paths.nodes):
+    def _trial(self, step: int, node: int, here: Sequence[int]) -> NodeBatch[TrialBatch]:
+        """All that may follow the trial states of some trajectories at a node."""
+        engine, trials, machine = self._engine, self._trials, self._machine
+        stages, children = engine.next_stages[node], engine.outcomes[node].children
+        went, firsts, starts = np.full((3, len(here)), -1, np.int32)
+        if step + 1 < len(trials.nodes):
             # A trajectory that went on to a child solved it from this very state: its final basis is optimal
             # for that realisation, with which the solves there therefore begin.
             place = {child: i for i, child in enumerate(children)}
-            went[:] = [place.get(child, -1) for child in paths.nodes[step, own].tolist()]
-            rows = paths.realizations[step, own]
-            firsts[:] = [
-                row if to >= 0 and row < len(engine.solvers[children[to]].table) else -1
-                for to, row in zip(went.tolist(), rows.tolist(), strict=True)
-            ]
-            starts[:] = paths.slots[step, own]
-        states = np.ascontiguousarray(self._trials.states[step, own + self._blocks[engine.comm.rank].start])
-        trial = engine.next_stages[node].trial(states, went, firsts, starts, iteration=self._iteration)
+            for task, trajectory in enumerate(here):
+                to = place.get(int(trials.nodes[step + 1, trajectory]), -1)
+                if to < 0:
+                    continue
+                row = int(trials.realizations[step + 1, trajectory])
+                went[task], firsts[task] = to, row if row < len(engine.solvers[children[to]].table) else -1
+                starts[task] = machine.slot(int(trials.solvers[step + 1, trajectory]), step)
+        states = trials.states[step, here]
+        trial = stages.trial(
+            states,
+            went,
+            firsts,
+            starts,
+            ends=machine.ends,
+            out=machine.results(len(here), stages.outcomes),
+            iteration=self._iteration,
+        )
         return NodeBatch(trial, children, states)
 
     def _origin(self, step: int, distinct: list[int]) -> CutOrigin:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre.comm import BackendCommunicator
 from cobre.errors import SolveError
@@ -145,8 +146,6 @@ class Engine:
         self.pools = [CutPool(comm, solver) for solver in self.solvers]
         self.bases: list[Ints | None] = [None] * len(self.solvers)
         self._meetings_s: list[float] = []
-        for solver in self.solvers:
-            solver.native.resize_slots(1)
 
     def __enter__(self) -> Engine:
         return self
@@ -180,12 +179,8 @@ class Engine:
         Raises:
             ValueError: it is not a basis of the node's programme.
         """
-        self.solvers[node].native.set_slot(0, basis)
+        self.solvers[node].native.set_start(basis)
         self.bases[node] = basis
-
-    def basis_slot(self, node: int) -> int:
-        """Return the slot of a node's warm-start basis, -1 while there is none."""
-        return -1 if self.bases[node] is None else 0
 
     def take_statistics(self) -> Statistics:
         """Return what solving took since the last call."""
@@ -209,14 +204,14 @@ class Engine:
         taken, self._meetings_s = self._meetings_s, []
         return taken
 
-    def solve(self, batches: Sequence[NodeBatch[Any]]) -> None:
-        """Solve batches as one job.
+    def solve(self, batches: Sequence[NodeBatch[Any]], counter: NDArray[np.int64] | None = None) -> None:
+        """Solve batches as one job, shared by the ranks that have this counter in their memory.
 
         Raises:
             SolveError: a task has no solution; its programme is saved.
         """
         try:
-            solve(self.threads, [batch.solves for batch in batches])
+            solve(self.threads, [batch.solves for batch in batches], counter)
         except SolveFailure as exc:
             batch = batches[exc.batch]
             raise self._solve_error(exc, batch.nodes[exc.stage], batch) from None

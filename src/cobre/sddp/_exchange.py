@@ -23,7 +23,7 @@ class PathExchange:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         depth, states = engine.depth, engine.states
-        self._width = (depth + 1) * states + depth + 1  # states, nodes, the total cost
+        self._width = (depth + 1) * states + 3 * depth + 1  # states, three numbers per step, the total cost
         counts = [
             len(engine.block(engine.method.trajectories, r)) * self._width for r in range(engine.comm.size)
         ]
@@ -42,24 +42,26 @@ class PathExchange:
         own = self._region.own.reshape(count, self._width)
         own[:] = 0.0
         own[:, : (steps + 1) * states] = paths.states.transpose(1, 0, 2).reshape(count, (steps + 1) * states)
-        nodes = own[:, (depth + 1) * states : -1]
-        nodes[:] = -1
-        nodes[:, :steps] = paths.nodes.T
+        visits = own[:, (depth + 1) * states : -1].reshape(count, 3, depth)
+        visits[:] = -1
+        first = engine.block(engine.method.trajectories).start
+        for i, numbers in enumerate((paths.nodes, paths.realizations, first + paths.slots // depth)):
+            visits[:, i, :steps] = numbers.T
         own[:, -1] = paths.totals(engine)
         with engine.communicating():
             whole = self._region.publish().reshape(-1, self._width)
         all_states = (
             whole[:, : (depth + 1) * states].reshape(len(whole), depth + 1, states).transpose(1, 0, 2)
         )
-        all_nodes = whole[:, (depth + 1) * states : -1].T.astype(np.int32)
-        return trials_of(all_nodes, all_states), whole[:, -1].copy()
+        visits = whole[:, (depth + 1) * states : -1].reshape(len(whole), 3, depth).transpose(1, 2, 0)
+        return trials_of(visits.astype(np.int32), all_states), whole[:, -1].copy()
 
 
-def share_bases(engine: Engine, trials: Trials, paths: Paths) -> None:
+def share_bases(engine: Engine, trials: Trials, paths: Paths, ends: Ints) -> None:
     """Make the final basis of one solve of each visited node its warm-start basis on all ranks. A collective.
 
     It is that of the first trajectory that came to the node, at its first visit: the bits of later solves
-    depend on it, so the choice must not depend on the number of ranks.
+    depend on it, so the choice must not depend on the number of ranks. ``ends`` are this rank's.
     """
     comm, block = engine.comm, engine.block(trials.nodes.shape[1])
     nodes = trials.nodes[1:]
@@ -69,7 +71,7 @@ def share_bases(engine: Engine, trials: Trials, paths: Paths) -> None:
         trajectory = int(np.argmax(visits.any(axis=0)))
         if trajectory in block:
             slot = paths.slots[int(np.argmax(visits[:, trajectory])), trajectory - block.start]
-            owned[node] = engine.solvers[node].native.get_slot(slot)
+            owned[node] = engine.solvers[node].native.start_in(ends[slot])
     lengths = np.zeros((comm.size, len(engine.solvers)), np.int64)
     own_lengths = np.array([len(owned.get(n, ())) for n in range(len(engine.solvers))], np.int64)
     with engine.communicating():

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.lp import NO_PLACES, Floats, Ints, StepBatch, Steps
+from cobre.lp import NO_PLACES, NO_SLOTS, Floats, Ints, StepBatch, Steps
 from cobre.sddp._engine import Engine, NodeBatch
 from cobre.sddp.sampling import Sample
 
@@ -24,7 +24,7 @@ class Paths:
         realizations: their numbers in results.
         states: on arrival at each step, and, one more, at the end.
         costs: of each step, not discounted.
-        slots: of the warm start that each solve left.
+        slots: of the end that each solve has left; -1 if none were to be kept.
         expected: the policy's estimate of the value of what follows, discounted.
     """
 
@@ -66,11 +66,12 @@ class Wanted:
 Observer = Callable[[int, int, NDArray[np.intp], Paths, Steps], None]
 
 
-def walk(
+def walk(  # noqa: PLR0913
     engine: Engine,
     sample: Sample,
     *,
     iteration: int = -1,
+    ends: Ints = NO_SLOTS,
     wanted: Mapping[int, Wanted] | None = None,
     observe: Observer | None = None,
 ) -> Paths:
@@ -81,7 +82,8 @@ def walk(
     Args:
         engine: the problem and its cuts.
         sample: nodes and realisations.
-        iteration: recorded for tight cuts, and warm starts are stored; -1 for neither.
+        iteration: recorded for tight cuts; -1 for not.
+        ends: slots for the ends of all solves, one per step for each trajectory; none if they are not kept.
         wanted: columns and duals to read, by node.
         observe: called after each step with its solutions.
     """
@@ -97,16 +99,15 @@ def walk(
     )
     paths.states[0] = engine.initial
     tables = {number: engine.solvers[number].costs_of(table) for number, table in sample.tables.items()}
-    used = [1] * len(engine.solvers)  # slot 0 is the node's warm-start basis
     for step in range(steps):
         paths.states[step + 1] = paths.states[step]
         visits = [
-            _Visits.planned(engine, paths, step, number, used if iteration >= 0 else None)
+            _Visits.planned(engine, paths, step, number)
             for number in np.unique(sample.nodes[step]).tolist()
             if number >= 0
         ]
         batches = [
-            visit.batch(engine, tables, (wanted or {}).get(visit.node, Wanted()), iteration)
+            visit.batch(engine, tables, (wanted or {}).get(visit.node, Wanted()), iteration, ends)
             for visit in visits
         ]
         engine.solve(batches)
@@ -130,7 +131,7 @@ class _Visits:
         which: of the solves, by trajectory.
         states: of each solve.
         rows: likewise, the realisation.
-        saves: likewise, the slot for its end; -1 for none.
+        saves: likewise, the slot for its end.
     """
 
     node: int
@@ -141,36 +142,29 @@ class _Visits:
     saves: Ints
 
     @classmethod
-    def planned(cls, engine: Engine, paths: Paths, step: int, node: int, used: list[int] | None) -> Self:
-        """Plan the solves of a node; ``used`` counts the slots of each node, None to store no ends."""
+    def planned(cls, engine: Engine, paths: Paths, step: int, node: int) -> Self:
+        """Plan the solves of a node."""
         here = np.flatnonzero(paths.nodes[step] == node)
         states, rows = paths.states[step, here], paths.rows[step, here]
         first: dict[tuple[int, bytes], int] = {}  # of those that agree
         keys = zip(rows.tolist(), (state.tobytes() for state in states), strict=True)
         which = np.array([first.setdefault(key, len(first)) for key in keys])
-        if len(first) < len(here):
-            unique = np.unique(which, return_index=True)[1]
-            states, rows = states[unique], rows[unique]
-        saves = np.full(len(first), -1, np.int32)
-        if used is not None:
-            saves = np.arange(used[node], used[node] + len(first), dtype=np.int32)
-            used[node] += len(first)
-            engine.solvers[node].native.resize_slots(used[node])
-            paths.slots[step, here] = saves[which]
-        return cls(node, here, which, states, rows, saves)
+        unique = np.unique(which, return_index=True)[1] if len(first) < len(here) else slice(None)
+        saves = (here[unique] * engine.depth + step).astype(np.int32)
+        paths.slots[step, here] = saves[which]
+        return cls(node, here, which, states[unique], rows[unique], saves)
 
     def batch(
-        self, engine: Engine, tables: Mapping[int, Floats], want: Wanted, iteration: int
+        self, engine: Engine, tables: Mapping[int, Floats], want: Wanted, iteration: int, ends: Ints
     ) -> NodeBatch[StepBatch]:
         """Return the solves."""
         table = tables.get(self.node)
-        starts = np.full(len(self.rows), engine.basis_slot(self.node), np.int32)
         solves = engine.solvers[self.node].step(
             self.states,
             self.rows,
-            starts,
-            self.saves,
             table=table,
+            saves=self.saves if len(ends) else None,
+            ends=ends,
             iteration=iteration,
             columns=want.columns,
             duals=want.duals,

@@ -133,9 +133,7 @@ class PolicyWalk:
         """Return the solves of all openings of a node for each state."""
         solver = self.engine.solvers[node]
         rows = np.tile(np.arange(len(solver.table), dtype=np.int32), len(states))
-        none = np.full(len(rows), -1, np.int32)
-        starts = np.full(len(rows), self.engine.basis_slot(node), np.int32)
-        return solver.step(np.repeat(states, len(solver.table), axis=0), rows, starts, none)
+        return solver.step(np.repeat(states, len(solver.table), axis=0), rows)
 
     def _outcomes(self, expansion: _Expansion, values: Floats) -> Floats:
         later = np.where(expansion.targets >= 0, values[expansion.targets], 0.0)

@@ -24,6 +24,7 @@ from cobre.sddp._checkpoint import Checkpoint, SavedTraining, TrainingHistory, T
 from cobre.sddp._engine import Engine, Statistics
 from cobre.sddp._exchange import CutSelector, PathExchange, share_bases, share_measurements
 from cobre.sddp._guards import Guards
+from cobre.sddp._machine import Machine
 from cobre.sddp._method import Method, require_valid
 from cobre.sddp._pace import Pace
 from cobre.sddp._progress import Progress
@@ -274,8 +275,8 @@ class TrainingTask:
             threads=context.threads,
             folder=folder,
         )
-        with engine, PathExchange(engine) as exchange:
-            return _Trainer(self, context, engine, exchange, [] if log is None else log).train()
+        with engine, PathExchange(engine) as exchange, Machine(engine) as machine:
+            return _Trainer(self, context, engine, exchange, machine, [] if log is None else log).train()
 
     def run(self, options: ExecutionOptions, listeners: Sequence[Listener] | Listener = ()) -> TrainedPolicy:
         """Train on the ranks that the options describe."""
@@ -313,15 +314,17 @@ def _fitting_policy(
 class _Trainer:
     """A training on one rank."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917
         self,
         task: TrainingTask,
         context: RankContext,
         engine: Engine,
         exchange: PathExchange,
+        machine: Machine,
         log: list[IterationFinished],
     ) -> None:
         self._task, self._context, self._engine, self._exchange = task, context, engine, exchange
+        self._machine = machine
         self._selecting = CutSelector(engine, keeps_states=task.keeps_states)
         self._guards = Guards(engine)
         self._statistics = Statistics()
@@ -386,11 +389,13 @@ class _Trainer:
         begun = time.perf_counter()
         own = engine.block(method.trajectories)
         draw = Draw(method.seed, iteration, own.start, len(own), method.trajectories, engine.depth)
-        paths = _forward.walk(engine, method.sampling.sample(engine.problem, draw), iteration=iteration)
+        ends = self._machine.own_ends
+        sample = method.sampling.sample(engine.problem, draw)
+        paths = _forward.walk(engine, sample, iteration=iteration, ends=ends)
         trials, costs = self._exchange.gather(paths)
-        share_bases(engine, trials, paths)
+        share_bases(engine, trials, paths, ends)
         forward = time.perf_counter()
-        back = BackwardPass(engine, trials, paths, iteration, self._guards)
+        back = BackwardPass(engine, self._machine, trials, paths, iteration, self._guards)
         bound = back.run()
         backward = time.perf_counter()
         self._selecting.after(iteration, trials)
