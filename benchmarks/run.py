@@ -20,6 +20,7 @@ NAMES = (
     "comm_tcp",
     "comm_mpi",
     "sddp",
+    "parallel",
     "case",
     "country",
 )

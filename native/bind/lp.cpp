@@ -34,10 +34,15 @@ bool python_interrupts() {
 
 /// Solve batches as one job; the failure of the first unit that failed.
 std::optional<lp::BatchFailure> solve(lp::ThreadPool& threads, const std::vector<Batch*>& batches,
-                                      std::optional<InOut<std::int64_t, 1>> next) {
+                                      std::optional<InOut<std::int64_t, 1>> next,
+                                      std::optional<InOut<double, 1>> seconds) {
   if (next) require(next->size() == 1, "the counter of tasks is one number");
   lp::Job job;
   for (std::size_t i = 0; i < batches.size(); ++i) batches[i]->add_to(job, static_cast<int>(i));
+  if (seconds) {
+    require(seconds->size() >= static_cast<std::size_t>(job.units()), "there is a place for each unit");
+    job.record(seconds->data());
+  }
   bool finished = true;
   {
     const nb::gil_scoped_release released;
@@ -184,9 +189,9 @@ NB_MODULE(_lp, m) {
   nb::class_<lp::ThreadPool>(m, "ThreadPool", "Threads that solve, shared by the programmes of a run.")
       .def(nb::init<int>(), "threads"_a)
       .def("__len__", &lp::ThreadPool::size)
-      .def("solve", &solve, "batches"_a, "next"_a = nb::none(),
-           "Solve batches as one job, shared by all that have this counter in their memory; return the first "
-           "task that has no solution, if there is one.");
+      .def("solve", &solve, "batches"_a, "next"_a = nb::none(), "seconds"_a = nb::none(),
+           "Solve batches as one job, shared by all that have this counter in their memory, and write the "
+           "seconds of each unit; return the first task that has no solution, if there is one.");
   nb::class_<lp::Program>(m, "Program", "A linear programme in scaled units, its matrix by columns.")
       .def(nb::new_(&program), nb::kw_only(), "costs"_a, "column_lower"_a, "column_upper"_a, "row_lower"_a,
            "row_upper"_a, "starts"_a, "rows"_a, "values"_a);

@@ -28,9 +28,9 @@ class ThreadPool:
 
     def __len__(self) -> int: ...
 
-    def solve(self, batches: Sequence[Batch], next: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None) -> Failure | None:
+    def solve(self, batches: Sequence[Batch], next: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, seconds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None) -> Failure | None:
         """
-        Solve batches as one job, shared by all that have this counter in their memory; return the first task that has no solution, if there is one.
+        Solve batches as one job, shared by all that have this counter in their memory, and write the seconds of each unit; return the first task that has no solution, if there is one.
         """
 
 class Program:

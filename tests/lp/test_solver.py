@@ -7,7 +7,7 @@ import pytest
 
 from cobre.lp import LinearProgram, Noise
 from cobre.lp._model import realized
-from cobre.lp._solver import SolveFailure, States, ThreadPool, cut_heights
+from cobre.lp._solver import NextStages, SolveFailure, StageSolver, States, ThreadPool, cut_heights, solve
 from tests.lp.batches import (
     COUNT,
     STATES,
@@ -174,6 +174,19 @@ def test_solves_are_counted_for_cuts_whose_dual_is_above_the_tolerance(tolerance
     tried.solver.step(states, rows, iteration=6)
     tried.solver.trial(states)
     assert not tried.solver.native.take_uses().any()
+
+
+def test_units_are_timed_where_asked_for():
+    tried = Tried(*programme(), cuts_for(0, 3))
+    states, rows = units(6)
+    steps, trials = StageSolver.step(tried.solver, states, rows), NextStages([tried.solver])
+    none = np.full(6, -1, np.int32)
+    seconds = np.full(20, np.nan)
+    solve(tried.threads, [steps, trials.trial(states, none, none, none)], seconds=seconds)
+    assert np.all(seconds[:12] > 0)  # a task has one block of its few openings
+    assert np.all(np.isnan(seconds[12:]))
+    with pytest.raises(ValueError, match="a place for each unit"):
+        solve(tried.threads, [steps], seconds=seconds[:5].copy())
 
 
 def test_a_batch_of_nothing():

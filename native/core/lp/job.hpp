@@ -23,6 +23,9 @@ class Job {
 
   /// Add units of one batch and one of its stages.
   void add(const Stage& stage, int batch, int number, int units, Solve solve);
+  [[nodiscard]] int units() const noexcept { return units_; }
+  /// Write the seconds of each unit there, from now on.
+  void record(double* seconds) { seconds_ = seconds; }
   /// False if it was interrupted. Processes that run the same job with the same counter `next`, which is 0 at
   /// first, each solve some of its units.
   [[nodiscard]] bool run(ThreadPool& threads, const std::function<bool()>& interrupted,
@@ -45,6 +48,7 @@ class Job {
   std::vector<Part> parts_;
   int units_ = 0;
   bool for_highs_ = false;
+  double* seconds_ = nullptr;
   std::vector<std::optional<UnitFailure>> failures_;  // by thread, the first of each
 };
 

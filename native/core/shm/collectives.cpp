@@ -244,7 +244,7 @@ void Group::broadcast(const Call& call, std::byte* buf, std::size_t bytes) {
     begin_step();
     show({buf, buf});
     meet_and_compare(call);
-    // The root, too, has hands: it writes to each of the others what they leave of the reading.
+    // The root also copies: it writes to each of the others what they leave of the reading.
     const auto shown = shown_by_all();
     const std::size_t left = bytes / layout_.size, own_reading = bytes - left;
     if (!is_root) read(call.root, shown[call.root].send, buf, own_reading);

@@ -260,18 +260,20 @@ def solve(
     threads: ThreadPool,
     batches: Sequence[StepBatch | TrialBatch],
     counter: NDArray[np.int64] | None = None,
+    seconds: Floats | None = None,
 ) -> None:
     """Solve batches as one job; their attributes then have the results.
 
     Args:
         threads: that solve.
         batches: of any stages.
-        counter: a number that processes share, 0 at first: each then solves some tasks of the same job.
+        counter: a number that processes share, 0 at first: each then solves some units of the same job.
+        seconds: where to write the time of each unit: of a task, or of a task's block of openings.
 
     Raises:
         SolveFailure: a task has no solution; the first of them, in the order of batches, stages and tasks.
     """
-    failure = threads.solve(list(batches), counter)
+    failure = threads.solve(list(batches), counter, seconds)
     if failure is not None:
         status = failure.message if failure.status == "failed" else failure.status
         raise SolveFailure(failure.batch, failure.stage, failure.task, failure.row, status)
