@@ -32,6 +32,12 @@ bool python_interrupts() {
   return PyErr_CheckSignals() != 0;
 }
 
+lp::Statistics take_statistics(const std::vector<Stage*>& stages) {
+  lp::Statistics sum;
+  for (Stage* const stage : stages) sum += stage->take_statistics();
+  return sum;
+}
+
 /// Solve batches as one job; the failure of the first unit that failed.
 std::optional<lp::BatchFailure> solve(lp::ThreadPool& threads, const std::vector<Batch*>& batches,
                                       std::optional<InOut<std::int64_t, 1>> next,
@@ -240,6 +246,7 @@ NB_MODULE(_lp, m) {
       .def_prop_ro("slot_size", &Stage::slot_size, "The length of a slot for the end of a solve.")
       .def("start_in", &Stage::start_in, "slot"_a, "Return the warm start that a slot holds.")
       .def("take_statistics", &Stage::take_statistics);
+  m.def("take_statistics", &take_statistics, "stages"_a, "Return what solving took since the last call.");
   constexpr auto owned = nb::rv_policy::automatic;  // arrays own their numbers, also when the batch is gone
   nb::class_<Batch>(m, "Batch", "Solves of one kind, with their results once a pool has solved them.");
   nb::class_<StepBatch, Batch>(m, "StepBatch", "One realisation per task.")

@@ -140,6 +140,9 @@ class NativeStage:
 
     def take_statistics(self) -> Statistics: ...
 
+def take_statistics(stages: Sequence[NativeStage]) -> Statistics:
+    """Return what solving took since the last call."""
+
 class Batch:
     """Solves of one kind, with their results once a pool has solved them."""
 

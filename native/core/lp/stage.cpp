@@ -562,17 +562,21 @@ std::optional<Failure> Stage::trial(int thread, int task, int block, const Trial
   return std::nullopt;
 }
 
+Statistics& Statistics::operator+=(const Statistics& other) {
+  solves += other.solves;
+  rounds += other.rounds;
+  iterations += other.iterations;
+  retries += other.retries;
+  solver_ns += other.solver_ns;
+  solving_ns += other.solving_ns;
+  return *this;
+}
+
 Statistics Stage::take_statistics() {
   Statistics sum;
   for (const std::unique_ptr<Instance>& instance : instances_) {
     if (!instance) continue;
-    const Statistics part = std::exchange(instance->statistics, {});
-    sum.solves += part.solves;
-    sum.rounds += part.rounds;
-    sum.iterations += part.iterations;
-    sum.retries += part.retries;
-    sum.solver_ns += part.solver_ns;
-    sum.solving_ns += part.solving_ns;
+    sum += std::exchange(instance->statistics, {});
   }
   return sum;
 }

@@ -53,6 +53,7 @@ struct Statistics {
   std::int64_t retries = 0;
   std::int64_t solver_ns = 0, solving_ns = 0;  // in the solver; in tasks, the solver included
 
+  Statistics& operator+=(const Statistics& other);
   [[nodiscard]] double solver_s() const noexcept { return static_cast<double>(solver_ns) * 1e-9; }
   [[nodiscard]] double solving_s() const noexcept { return static_cast<double>(solving_ns) * 1e-9; }
 };

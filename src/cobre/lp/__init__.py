@@ -25,6 +25,7 @@ from cobre.lp._solver import (
     cut_heights,
     largest_excess,
     solve,
+    take_statistics,
 )
 
 __all__ = [
@@ -58,4 +59,5 @@ __all__ = [
     "probability_findings",
     "realized",
     "solve",
+    "take_statistics",
 ]

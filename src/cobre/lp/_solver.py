@@ -36,7 +36,7 @@ HIGHS_VERSION: str = _lp.HIGHS_LIBRARY
 ThreadPool: TypeAlias = _lp.ThreadPool
 StepBatch: TypeAlias = _lp.StepBatch
 TrialBatch: TypeAlias = _lp.TrialBatch
-aggregate_cuts, largest_excess = _lp.aggregate, _lp.largest_excess
+aggregate_cuts, largest_excess, take_statistics = _lp.aggregate, _lp.largest_excess, _lp.take_statistics
 
 NO_PLACES: Ints = np.empty(0, np.int32)
 NO_SLOTS: Ints = np.empty((0, 0), np.int32)

@@ -33,6 +33,7 @@ from cobre.lp import (
     highs_of,
     realized,
     solve,
+    take_statistics,
 )
 from cobre.sddp._cuts import CutPool
 from cobre.sddp._graph import depth_of, outcomes
@@ -184,10 +185,8 @@ class Engine:
 
     def take_statistics(self) -> Statistics:
         """Return what solving took since the last call."""
-        total = Statistics()
-        for solver in self.solvers:
-            taken = solver.native.take_statistics()
-            total.add(Statistics(**{field.name: getattr(taken, field.name) for field in fields(Statistics)}))
+        taken = take_statistics([solver.native for solver in self.solvers])
+        total = Statistics(**{field.name: getattr(taken, field.name) for field in fields(Statistics)})
         if total.retries:
             _log.warning("%d of %d runs of the solver were retries", total.retries, total.rounds)
         return total
