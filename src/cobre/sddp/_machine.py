@@ -43,7 +43,7 @@ class Machine:
         )
         ends = self._open.enter_context(comm.create_shared_region(count * engine.depth * size, np.int32))
         counters = self._open.enter_context(comm.create_shared_region(2 * (engine.depth + 1), np.int64))
-        self._fences = ends.fence, results.fence
+        self._ends_fence, self._results_fence = ends.fence, results.fence
         self._results: Floats = results.as_mut_array()
         #: Slots for the ends of solves, for each trajectory of this machine one per step.
         self.ends: Ints = ends.as_mut_array().reshape(count * engine.depth, size)
@@ -72,7 +72,8 @@ class Machine:
 
     def begin_pass(self) -> None:
         """Begin a backward pass: the ends of all solves forward can be read from here on. A collective."""
-        self._fences[0]()
+        with self._engine.communicating():
+            self._ends_fence()
         self._passes += 1
         if self._engine.comm.is_leader:  # nobody counts by these until the next pass
             self._counters[(self._passes + 1) % 2] = 0
@@ -90,7 +91,7 @@ class Machine:
         self._engine.solve(batches, self._counters[self._passes % 2, step : step + 1])
         self._taken = 0
         with self._engine.communicating():
-            self._fences[1]()
+            self._results_fence()
 
 
 def _members(engine: Engine) -> list[int]:

@@ -151,8 +151,9 @@ class Runner:
 
     def _note_failure(self, error: BaseException) -> None:
         log = training_log(self._log)
-        lost_another = isinstance(error, CollectiveFailed | InvalidCommunicator)
-        if self._context.parent is None or not lost_another:  # else the parent knows which worker, and why
+        # The parent knows which worker was lost and why, and ends the others by a signal.
+        known_there = isinstance(error, CollectiveFailed | InvalidCommunicator | KeyboardInterrupt)
+        if self._context.parent is None or not known_there:
             self._writer.fail(_reason(error, log.iterations), log)
         with suppress(OutputError):  # a full disk is what has failed, perhaps
             if log.iterations:
