@@ -1,8 +1,8 @@
 """Do one thing with a case folder in a process of its own, and say what it took.
 
-``python _case_program.py {ours|peer|simulate|load} FOLDER OUTPUT WORKERS THREADS``; the last line of what it
-prints is JSON. Ours and the peer's package are both called ``cobre``: which of them is meant, the interpreter
-decides, and each takes the same folder and leaves the same tables.
+``python _case_program.py {ours|peer|simulate|compact|load} FOLDER OUTPUT WORKERS THREADS``; the last line of
+what it prints is JSON. Ours and the peer's package are both called ``cobre``: which of them is meant, the
+interpreter decides, and each takes the same folder and leaves the same tables.
 """
 
 from __future__ import annotations
@@ -31,19 +31,28 @@ def peer(folder: Path, output: Path, _workers: int, threads: int) -> dict[str, f
     return {}
 
 
-def simulate(folder: Path, output: Path, workers: int, threads: int) -> dict[str, float]:
-    """Follow the policy that is in the output folder."""
+def simulate(
+    folder: Path, output: Path, workers: int, threads: int, layout: str = "scenarios"
+) -> dict[str, float]:
+    """Follow the policy that is beside the output folder."""
     from cobre import study  # noqa: PLC0415
     from cobre.hydrothermal import SimulationTables  # noqa: PLC0415
-    from cobre.results import Writer  # noqa: PLC0415
+    from cobre.results import ScenarioWriter  # noqa: PLC0415
 
     taken = {
         "tables_s": _timed(SimulationTables, "tables"),  # what workers take stays with them
-        "files_s": _timed(Writer, "scenarios"),
+        "encoding_s": _timed(ScenarioWriter, "write"),
+        "awaiting_files_s": _timed(ScenarioWriter, "__exit__"),
     }
-    policy = output / "policy" / "policy.cobre"
-    result = study.simulate(folder, policy, num_workers=workers, threads=threads, output=output)
+    policy = output.parent / "trained" / "policy" / "policy.cobre"
+    options = {"num_workers": workers, "threads": threads, "layout": layout}
+    result = study.simulate(folder, policy, output=output, **options)
     return {"simulation_s": result.seconds, **{name: sum(times) for name, times in taken.items()}}
+
+
+def compact(folder: Path, output: Path, workers: int, threads: int) -> dict[str, float]:
+    """Do the same with compact tables."""
+    return simulate(folder, output, workers, threads, "compact")
 
 
 def load(folder: Path, *_: object) -> dict[str, float]:

@@ -77,14 +77,28 @@ def _speedup_table(result: dict[str, Any]) -> Table:
 
 
 def _simulation_table(result: dict[str, Any]) -> Table:
-    title = f"{result['scenarios']} scenarios: {result['files']:,} files, {result['bytes'] / 1e6:.1f} MB"
-    shown = table(title, "on", "s, best turn", "scenarios / s", "solving", "tables", "files")
+    title = f"{result['scenarios']} scenarios with all tables"
+    shown = table(
+        title, "layout, on", "s, best turn", "scenarios / s", "ratio to one", "by turn", "files", "MB"
+    )
+    for part in ("solving", "tables", "encoding", "files awaited"):
+        shown.add_column(part, justify="right")
     for row in result["rows"]:
-        whole, shares = row["simulation_s"], ["", "", ""]
-        if row["files_s"]:  # done in the process that measures
-            parts = (whole - row["tables_s"] - row["files_s"], row["tables_s"], row["files_s"])
-            shares = [f"{100 * part / whole:.0f} %" for part in parts]
-        shown.add_row(row["way"], f"{whole:.2f}", f"{row['per_second']:.0f}", *shares)
+        several, whole = row["way"] == "two workers (shm)", row["simulation_s"]
+        own = [row["tables_s"], row["encoding_s"], row["awaiting_files_s"]]
+        shares = ["", "", "", ""]
+        if any(own):  # done in the process that measures
+            shares = [f"{100 * part / whole:.0f} %" for part in (whole - sum(own), *own)]
+        shown.add_row(
+            f"{row['layout']}, {row['way']}",
+            f"{whole:.2f}",
+            f"{row['per_second']:.0f}",
+            f"{row['ratio']:.2f}{' !' if several and row['ratio'] > result['target'] else ''}",
+            f"{min(row['ratios']):.2f} to {max(row['ratios']):.2f}",
+            f"{row['files']:,}",
+            f"{row['bytes'] / 1e6:.1f}",
+            *shares,
+        )
     return shown
 
 

@@ -27,6 +27,7 @@ STORIES = [
     DOCS / "tutorial" / "newcomer.md",
     DOCS / "how-to" / "make-a-case.md",
     DOCS / "how-to" / "run-a-case.md",
+    DOCS / "how-to" / "solve-a-file.md",
     DOCS / "how-to" / "run-a-cyclic-study.md",
     DOCS / "how-to" / "look-at-results.md",
     DOCS / "how-to" / "compare-two-runs.md",

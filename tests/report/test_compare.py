@@ -64,6 +64,22 @@ def test_two_workers_give_the_same_bits(a, folder):
     assert "world_size" in [change.name for change in found.distribution]
 
 
+def test_layouts_do_not_matter(a, folder):
+    case = folder / "case-a"
+    b = cobre.run(case, output=folder / "compact", layout="compact").output_directory
+    assert not list((b / "simulation").glob("*/scenario_id=*"))
+    assert report.compare(a, b).same
+    assert report.compare(b, a).same
+    assert report.summary(b).simulation == report.summary(a).simulation
+
+
+def test_one_bit_of_another_layout(a, folder, tampered):
+    change(tampered / "simulation/hydros/scenario_id=0007/data.parquet", "generation_mw", 5, next_float)
+    b = cobre.run(folder / "case-a", output=folder / "compact-2", layout="compact").output_directory
+    found = report.compare(tampered, b)
+    assert (found.same, found.costs.differing_tables) == (False, ("hydros",))
+
+
 def test_a_longer_run_begins_with_the_same_bits(a, longer):
     found = report.compare(a, longer)
     assert not found.same

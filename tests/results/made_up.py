@@ -88,8 +88,14 @@ def write_all(writer, run, scenarios, *, iterations=3):
     writer.policy_path.write_bytes(b"a policy")
     writer.finish(made_up_log(iterations), "the iteration limit of 3 is reached")
     writer.begin_simulation(scenarios, run.topology)
-    writer.scenarios(made_up_tables(range(scenarios)))
+    write_scenarios(writer, range(scenarios))
     writer.finish_simulation()
+
+
+def write_scenarios(writer, scenarios, **tables):
+    """Some scenarios of a simulation that has begun."""
+    with writer.scenarios() as writing:
+        writing.write(made_up_tables(scenarios, **tables))
 
 
 def contents(folder):

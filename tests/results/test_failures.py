@@ -16,8 +16,8 @@ import pytest
 
 from cobre import results
 from cobre.errors import OutputError, ResultsError
-from cobre.results import _files, _writer
-from tests.results.made_up import contents, made_up_log, made_up_run, made_up_tables, write_all
+from cobre.results import _files, _scenarios
+from tests.results.made_up import contents, made_up_log, made_up_run, write_all, write_scenarios
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_whenever_it_is_killed_readers_see_one_whole_run_or_none(run, out, monke
 def test_scenarios_are_on_the_disk_before_the_manifest_says_so(run, out, monkeypatch):
     """They are not forced to it one by one, which would take most of a simulation's time, but together."""
     happened = []
-    replace, settle = Path.replace, _writer.settle
+    replace, settle = Path.replace, _scenarios.settle
 
     def renamed(path, to):
         happened.append(Path(to).name)
@@ -100,7 +100,7 @@ def test_scenarios_are_on_the_disk_before_the_manifest_says_so(run, out, monkeyp
         settle(folder)
 
     monkeypatch.setattr(Path, "replace", renamed)
-    monkeypatch.setattr(_writer, "settle", settled)
+    monkeypatch.setattr(_scenarios, "settle", settled)
     write_all(results.Writer(out), run, 2)
     last = len(happened) - 1 - happened[::-1].index("data.parquet")
     ended = ["settled", "iterations.parquet", "retry_histogram.parquet", "metadata.json", "_manifest.json"]
@@ -160,9 +160,10 @@ folder = Path(sys.argv[1])
 writer = results.Writer(folder / "out")
 writer.begin(made_up_run(folder / "case"))
 writer.begin_simulation(1_000_000)
-for first in range(0, 1_000_000, 20):
-    writer.scenarios(made_up_tables(range(first, first + 20), rows=50))
-    print(first, flush=True)
+with writer.scenarios() as writing:
+    for first in range(0, 1_000_000, 20):
+        writing.write(made_up_tables(range(first, first + 20), rows=50))
+        print(first, flush=True)
 """
 
 
@@ -170,7 +171,7 @@ def test_a_process_that_is_killed_leaves_only_whole_files(tmp_path):
     """By SIGKILL, in the middle of writing."""
     command = [sys.executable, "-c", WRITES_FOR_EVER, str(tmp_path)]
     with subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True) as child:
-        for _ in range(3):
+        for _ in range(4):  # so three calls have written their files
             assert child.stdout.readline()
         child.send_signal(signal.SIGKILL)
     out = tmp_path / "out"
@@ -227,7 +228,7 @@ def test_scenarios_that_another_machine_wrote_to_its_own_disk_are_missed(run, ou
     writer.begin(run)
     writer.finish(made_up_log(), "enough")
     writer.begin_simulation(5)
-    writer.scenarios(made_up_tables(range(3)))
+    write_scenarios(writer, range(3))
     with pytest.raises(OutputError, match="3 of 5 scenarios are there; do all ranks see the same folder"):
         writer.finish_simulation()
     with pytest.raises(ResultsError, match="some scenarios are missing"):
@@ -307,7 +308,7 @@ def test_a_disk_that_is_full(run, out):
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
         with pytest.raises(OutputError, match="File too large") as caught:
-            writer.scenarios(made_up_tables([0], ("costs",), rows=5000))
+            write_scenarios(writer, [0], names=("costs",), rows=5000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.path.endswith("scenario_id=0000/data.parquet")

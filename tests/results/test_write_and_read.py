@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cobre import results
-from cobre.results import _reader, _writer
-from tests.results.made_up import contents, iteration, made_up_log, made_up_tables, write_all
+from tests.results.made_up import contents, iteration, made_up_log, made_up_tables, write_all, write_scenarios
 
 LAYOUT = """
 training/_manifest.json training/metadata.json training/convergence.parquet training/timing/iterations.parquet
@@ -71,13 +70,14 @@ def test_every_compression_of_the_format(run, out, compression):
 
 def test_many_scenarios_stay_in_their_order(run, out, monkeypatch):
     """Names of ten thousand and more do not sort as their numbers do; here, of ten."""
-    for module in (_writer, _reader):
-        monkeypatch.setattr(module, "partition", "scenario_id={}/data.parquet".format)
+    short = results.Layout(1, "scenario_id={}/data.parquet")
+    monkeypatch.setitem(results.LAYOUTS, "scenarios", short)
     write_all(results.Writer(out), run, 12)
     assert (out / "simulation/costs/scenario_id=11/data.parquet").exists()
     found = results.read(out).simulation("costs", ["scenario_id"])["scenario_id"].to_pylist()
     assert found == sorted(found)
-    assert _writer.partition(10_002) == "scenario_id=10002/data.parquet"
+    monkeypatch.undo()
+    assert results.LAYOUTS["scenarios"].file(10_002) == "scenario_id=10002/data.parquet"
 
 
 def test_ranks_write_what_one_would_have_written(run, tmp_path):
@@ -87,7 +87,7 @@ def test_ranks_write_what_one_would_have_written(run, tmp_path):
         writer.begin(run)
         writer.begin_simulation(9)
         for part in parts:
-            writer.scenarios(made_up_tables(part))
+            write_scenarios(writer, part)
         writer.finish_simulation()
     data = [
         {name: content for name, content in contents(writer.folder).items() if name.endswith("data.parquet")}
@@ -145,7 +145,7 @@ def test_a_simulation_alone(run, out):
     writer = results.Writer(out)
     for count in (3, 2):
         writer.begin_simulation(count)
-        writer.scenarios(made_up_tables(range(count)))
+        write_scenarios(writer, range(count))
         writer.finish_simulation()
     read = results.read(out)
     assert (read.manifest, read.metadata) == ({}, {})

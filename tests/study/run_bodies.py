@@ -35,10 +35,17 @@ class DyingWriter(Writer):
             self.die()
         super().begin_simulation(*args)
 
-    def scenarios(self, tables):
-        super().scenarios(tables)
+    def scenarios(self):
+        writing = super().scenarios()
         if self.place == "simulation":
-            self.die()
+            write = writing.write
+
+            def dying(tables):
+                write(tables)
+                self.die()
+
+            writing.write = dying
+        return writing
 
     def die(self):
         if not (self.folder / "died").exists():  # the first death counts

@@ -8,6 +8,7 @@ import pytest
 
 import cobre
 from cobre import results
+from cobre.errors import InvalidProblem
 from cobre.sddp import ExecutionOptions
 from cobre.study import RunPlan, Study, run_plan
 from tests.hydrothermal.small_cases import battery
@@ -79,8 +80,16 @@ def contents(folder):
     return {
         "policy": found.policy_path.read_bytes(),
         "convergence": convergence.drop_columns(timed),
+        "files": files_of(folder),
         **tables,
     }
+
+
+def files_of(folder):
+    """The bytes of all files of simulated scenarios."""
+    tables = folder / "simulation"
+    paths = (path for path in tables.rglob("*.parquet") if path.parent.name != "solver")
+    return {path.relative_to(tables).as_posix(): path.read_bytes() for path in paths}
 
 
 def compare(reference, folder):
@@ -119,6 +128,55 @@ def test_on_workers(  # noqa: PLR0917  what it takes
     plan = RunPlan.of_run(Study.load(case), tmp_path)
     run_plan(plan, ExecutionOptions(num_workers=size, backend=backend, threads=threads))
     compare(reference, tmp_path)
+
+
+def simulated(case, policy, folder, layout, **ranks):
+    """The files of 37 scenarios, of which the last compact one has five."""
+    number = {"simulation": {"num_scenarios": 37}}
+    cobre.simulate(case, policy, number, output=folder, layout=layout, **ranks)
+    return files_of(folder)
+
+
+@pytest.fixture(scope="module")
+def policy(case):
+    return cobre.train(case).policy
+
+
+@pytest.fixture(scope="module", params=["scenarios", "compact"])
+def layout(request, case, policy, tmp_path_factory):
+    """A layout, its files, by one process and one thread, and all tables."""
+    folder = tmp_path_factory.mktemp("layout")
+    files = simulated(case, policy, folder, request.param, threads=1)
+    found = results.read(folder)
+    return request.param, files, {name: found.simulation(name) for name in found.tables}
+
+
+def test_a_layout_that_there_is_not(case, policy, tmp_path):
+    with pytest.raises(InvalidProblem, match="layout is 'flat'; it must be one of 'scenarios', 'compact'"):
+        cobre.simulate(case, policy, output=tmp_path, layout="flat")
+    assert not list(tmp_path.iterdir())
+
+
+def test_layouts_differ_in_files_and_have_the_same_rows(case, policy, layout, tmp_path):
+    name, files, tables = layout
+    other = {"scenarios": "compact", "compact": "scenarios"}[name]
+    others = simulated(case, policy, tmp_path, other)
+    assert files.keys().isdisjoint(others)
+    assert {len(files), len(others)} == {37 * len(tables), 3 * len(tables)}
+    found = results.read(tmp_path)
+    assert [each for each in tables if not found.simulation(each).equals(tables[each])] == []
+
+
+@pytest.mark.usefixtures("no_process_and_no_file_is_left")
+@pytest.mark.parametrize(
+    ("backend", "size", "threads"), [plan for plan in plans("shm", "tcp") if plan[1] != 4]
+)
+def test_files_on_workers(  # noqa: PLR0917  what it takes
+    case, policy, layout, backend, size, threads, tmp_path
+):
+    name, files, _ = layout
+    ranks = {"backend": backend, "num_workers": size, "threads": threads}
+    assert simulated(case, policy, tmp_path, name, **ranks) == files
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import cobre
@@ -129,6 +130,8 @@ def test_a_worker_lost_in_the_simulation(case, undisturbed, size, tmp_path):
     assert policy_bytes(tmp_path) == policy_bytes(undisturbed)
     found = results.read(tmp_path, partial=True).simulation_manifest
     assert (found["status"], found["error"]) == ("failed", f"WorkerError: {error}")
+    for path in tmp_path.glob("simulation/*/*/data.parquet"):  # it was lost while it wrote
+        pq.ParquetFile(path).read()
 
 
 def workers(marked):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,9 @@ from cobre.cli._complete import backend_names, case_folders
 from cobre.cli._console import COLOR_HELP, Color, plain_warnings
 from cobre.cli._exit import given_options, launched_here, resumable
 from cobre.cli._reporter import Format, reported, reporter_for
+
+#: As `cobre.results.LayoutName`, whose module is slow to import.
+Layout = Literal["scenarios", "compact"]
 
 
 def run(  # noqa: PLR0913, PLR0917  the options of a command
@@ -60,6 +63,13 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
             help="Output folder; default: CASE/output.",
         ),
     ] = None,
+    layout: Annotated[
+        Layout,
+        typer.Option(
+            help="File per scenario (default), or compact.",
+            show_default=False,
+        ),
+    ] = "scenarios",
     output_format: Annotated[
         Format,
         typer.Option(
@@ -94,6 +104,7 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
         "--backend": (backend, "auto"),
         "--threads": (threads, None),
         "--output": (output, None),
+        "--layout": (layout, "scenarios"),
         "--output-format": (output_format, "human"),
         "--quiet": (quiet, False),
         "--color": (color, "auto"),
@@ -116,7 +127,9 @@ def run(  # noqa: PLR0913, PLR0917  the options of a command
             reported(reporter, checkpoint, resume_command),
             reporter.listening() as listeners,
         ):
-            done = study.run_case(loaded, execution, output=folder, resume=resume, listeners=listeners)
+            done = study.run_case(
+                loaded, execution, output=folder, layout=layout, resume=resume, listeners=listeners
+            )
     reporter.finished(loaded, done)
 
 

@@ -22,7 +22,7 @@ Cube = NDArray[np.float64]
 AT_LIMIT = 1e-6
 
 #: Of ``operative_state_code``. The format also has 1, maintenance, which no case tells.
-OUT_OF_SERVICE, OPERATING, SATURATED = 0, 2, 3
+OUT_OF_SERVICE, OPERATING, SATURATED = np.int8(0), np.int8(2), np.int8(3)
 
 
 def ids_of(elements: Sequence[Any]) -> tuple[int, ...]:
@@ -40,7 +40,7 @@ def block_series(elements: Sequence[Any], name: str, stage: int, blocks: int) ->
     return np.array([getattr(element, name)[stage] for element in elements]).reshape(len(elements), blocks)
 
 
-def operative_state(value: Cube, limit: Floats) -> Cube:
+def operative_state(value: Cube, limit: Floats) -> NDArray[np.int8]:
     """Return the code of elements that are out of service, operating, or operating at their limit."""
     saturated = value >= limit - AT_LIMIT * np.maximum(limit, 1.0)
     return np.where(limit == 0, OUT_OF_SERVICE, np.where(saturated, SATURATED, OPERATING))
@@ -59,6 +59,7 @@ class ProgramIndex:
         program = node.program
         self.system, self.number, self.stage = system, number, system.stages[number]
         self.costs = program.costs
+        self.prices = np.append(program.costs, 0.0)  # what is missing, -1, has none
         self.column_names = program.column_names
         self._columns = {name: i for i, name in enumerate(program.column_names)}
         self._rows = {name: i for i, name in enumerate(program.row_names)}
@@ -124,7 +125,7 @@ class SolvedStage:
 
     def values(self, kind: str, ids: tuple[int, ...], by: str = "block") -> Cube:
         """Return the values of columns."""
-        return np.ascontiguousarray(self._columns[:, self.places.columns(kind, ids, by)])
+        return np.take(self._columns, self.places.columns(kind, ids, by), axis=1, mode="wrap")
 
     def stored(self, state: str, ids: tuple[int, ...]) -> tuple[Cube, Cube]:
         """Return what is stored before and after the stage, or each block of a chronological one."""
@@ -135,7 +136,7 @@ class SolvedStage:
 
     def duals(self, kind: str, ids: tuple[int, ...], by: str = "block") -> Cube:
         """Return the duals of rows."""
-        return np.ascontiguousarray(self._duals[:, self.places.rows(kind, ids, by)])
+        return np.take(self._duals, self.places.rows(kind, ids, by), axis=1, mode="wrap")
 
     def rhs(self, kind: str, ids: tuple[int, ...], by: str = "block") -> Cube:
         """Return the right-hand sides of equations, as realised."""
@@ -151,7 +152,7 @@ class SolvedStage:
 
     def costs(self, kind: str, ids: tuple[int, ...], by: str = "block") -> Cube:
         """Return the costs of columns."""
-        prices: Floats = np.append(self.places.costs, 0.0)[self.places.columns(kind, ids, by)]
+        prices: Floats = self.places.prices[self.places.columns(kind, ids, by)]
         return self.values(kind, ids, by) * prices
 
     def _realised(self, target: str, places: Ints) -> Cube:

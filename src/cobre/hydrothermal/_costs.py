@@ -45,8 +45,8 @@ class StageCosts:
 
 
 def _sum(solved: SolvedStage, columns: list[int]) -> Floats:
-    """The cost of some columns, in their order: a sum by NumPy would depend on the number of trajectories."""
-    total = np.zeros(solved.count)
-    for column in columns:
-        total += solved.places.costs[column] * solved.visit.columns[:, column]
-    return total
+    """The cost of some columns in their order: a sum by NumPy would depend on the number of trajectories."""
+    if not columns:
+        return np.zeros(solved.count)
+    costs = solved.visit.columns[:, columns] * solved.places.costs[columns]
+    return np.cumsum(costs, axis=1)[:, -1] + 0.0  # so that a cost of -0.0 is 0.0

@@ -16,6 +16,7 @@ from cobre.elements.registry import KINDS, collect, elements_of
 from cobre.elements.solved import ProgramIndex, SolvedStage
 from cobre.elements.tables import OutputTable, Values
 from cobre.hydrothermal._costs import StageCosts
+from cobre.hydrothermal._rows import TableRows
 from cobre.lp import Floats
 from cobre.results import POLICY_STAGE, SIMULATION, cost_columns, schema_of
 from cobre.sddp import MultistageProblem, Visit
@@ -61,10 +62,8 @@ class SimulationTables:
         return {
             name: _table(
                 schema,
-                [
-                    _rows(one, self._values(name, one, factor))
-                    for one, factor in zip(solved, factors, strict=True)
-                ],
+                visits,
+                [self._values(name, one, factor) for one, factor in zip(solved, factors, strict=True)],
             )
             for name, schema in self._schemas.items()
         }
@@ -107,34 +106,36 @@ class SimulationTables:
         return {**shaped, "block_id": None, POLICY_STAGE.name: self._stages[visit.node].id}
 
 
-def _rows(solved: SolvedStage, values: Values) -> Values:
-    """The rows of a visit, column by column: by trajectory, then element, then block; None is null."""
-    visit = solved.visit
-    shape = np.broadcast_shapes(*(np.shape(value) for value in values.values() if value is not None))
-    shape = (solved.count, *shape[1:])
-    given = {
-        "scenario_id": visit.trajectories[:, None, None],
-        "stage_id": visit.step,
-        "block_id": np.arange(shape[2]),
-        **values,
-    }
-    return {
-        name: value if value is None else np.broadcast_to(value, shape).reshape(-1)
-        for name, value in given.items()
-    }
-
-
-def _table(schema: pa.Schema, visits: Sequence[Values]) -> pa.Table:
-    """The rows of all visits by trajectory, then as they came; what may be null is so where it is NaN."""
-    scenarios = np.concatenate([visit["scenario_id"] for visit in visits])
-    order = np.argsort(scenarios, kind="stable")
+def _table(schema: pa.Schema, visits: Sequence[Visit], values: Sequence[Values]) -> pa.Table:
+    """The rows of all visits by trajectory, then as they came; by element, then block within a visit."""
+    shapes = [
+        np.broadcast_shapes(*(np.shape(value) for value in given.values() if value is not None))[1:]
+        for given in values
+    ]
+    rows = TableRows(visits, shapes)
     arrays = []
     for field in schema:
-        parts = [visit[field.name] for visit in visits]
-        if any(part is None for part in parts):
-            arrays.append(pa.nulls(len(order), field.type))
-            continue
-        column = np.concatenate(parts)[order]
-        missing = np.isnan(column) if field.nullable and column.dtype == np.float64 else None
-        arrays.append(pa.array(column, mask=missing).cast(field.type))
+        parts = [
+            _known(visit, shape)[field.name] if field.name not in given else given[field.name]
+            for visit, shape, given in zip(visits, shapes, values, strict=True)
+        ]
+        arrays.append(_array(field, rows, parts))
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _known(visit: Visit, shape: tuple[int, ...]) -> Values:
+    """The columns that no kind of element gives."""
+    return {
+        "scenario_id": visit.trajectories[:, None, None],
+        "stage_id": visit.step,
+        "block_id": np.arange(shape[1]),
+    }
+
+
+def _array(field: pa.Field, rows: TableRows, parts: Sequence[Any]) -> pa.Array:
+    """A column: null where it is NaN and may be, and in all rows if a part of it is None."""
+    if any(part is None for part in parts):
+        return pa.nulls(rows.count, field.type)
+    column = rows.column(field.type.to_pandas_dtype(), parts)
+    missing = np.isnan(column) if field.nullable and column.dtype == np.float64 else None
+    return pa.array(column, field.type, mask=missing if missing is not None and missing.any() else None)

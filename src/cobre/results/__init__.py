@@ -7,22 +7,28 @@ The folder has the layout, the tables and the columns of Cobre's output format 2
 from cobre.elements.tables import Column
 from cobre.results._columns import schema_of
 from cobre.results._files import write_bytes
+from cobre.results._layout import LAYOUTS, Layout, LayoutName
 from cobre.results._lock import exclusive_output
 from cobre.results._manifest import RunDescription, RunTopology
 from cobre.results._reader import Results, read
+from cobre.results._scenarios import ScenarioWriter
 from cobre.results._simulation_tables import POLICY_STAGE, SIMULATION, cost_columns, cost_components
 from cobre.results._training_log import TrainingLog
 from cobre.results._training_tables import TRAINING
 from cobre.results._writer import Writer
 
 __all__ = [
+    "LAYOUTS",
     "POLICY_STAGE",
     "SIMULATION",
     "TRAINING",
     "Column",
+    "Layout",
+    "LayoutName",
     "Results",
     "RunDescription",
     "RunTopology",
+    "ScenarioWriter",
     "TrainingLog",
     "Writer",
     "cost_columns",

@@ -214,7 +214,7 @@ def finished_metadata(
     }
 
 
-def simulation_manifest(scenarios: int, topology: RunTopology) -> dict[str, Any]:
+def simulation_manifest(scenarios: int, topology: RunTopology, layout: str) -> dict[str, Any]:
     """The manifest of a simulation that begins."""
     return {
         "version": VERSION,
@@ -223,6 +223,7 @@ def simulation_manifest(scenarios: int, topology: RunTopology) -> dict[str, Any]
         "completed_at": None,
         "scenarios": {"total": scenarios, "completed": 0, "failed": 0},
         "tables": [],
+        "layout": layout,
         "distribution": topology.described(),
     }
 

@@ -19,9 +19,9 @@ from cobre.errors import ResultsError
 from cobre.formatting import html_card
 from cobre.results._columns import schema_of
 from cobre.results._files import MANIFEST
+from cobre.results._layout import LAYOUTS, Layout
 from cobre.results._simulation_tables import POLICY_STAGE, SIMULATION, cost_columns, cost_components
 from cobre.results._training_tables import TRAINING
-from cobre.results._writer import partition
 
 _SCENARIO = pa.field("scenario_id", pa.int32())
 _ENDED = ("complete", "converged")
@@ -124,14 +124,40 @@ class Results:
         Raises:
             ResultsError: there is no such table, or a scenario of it is missing.
         """
+        return self._dataset(name, self.files(name))
+
+    def files(self, name: str) -> list[Path]:
+        """Return the files of a table of the simulation, in the order of scenarios.
+
+        Raises:
+            ResultsError: there is no such table, or a file of it is missing.
+        """
         folder = self.folder / "simulation" / name
         if self.simulation_manifest is None or name not in self.tables:
             known = ", ".join(self.tables) or "none"
             raise ResultsError(str(folder), "missing", f"there is no such table; there are: {known}")
-        paths = [folder / partition(i) for i in range(self.simulation_manifest["scenarios"]["completed"])]
+        numbers = self.layout.files(self.simulation_manifest["scenarios"]["completed"])
+        paths = [folder / self.layout.file(number) for number in numbers]
         for path in paths:
             if not path.exists():
                 raise ResultsError(str(path), "damaged", "a scenario is missing; run the simulation again")
+        return paths
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the simulation's tables; manifests of other writers do not name it.
+
+        Raises:
+            ResultsError: this version does not know it.
+        """
+        name = (self.simulation_manifest or {}).get("layout", "scenarios")
+        if name not in LAYOUTS:
+            path = self.folder / "simulation" / MANIFEST
+            reason = f"its layout is {name!r}, which this version does not know; run the simulation again"
+            raise ResultsError(str(path), "damaged", reason)
+        return LAYOUTS[name]
+
+    def _dataset(self, name: str, paths: Sequence[Path]) -> ds.Dataset:
         columns = SIMULATION[name]
         if name == "costs":
             has_stages = bool(paths) and POLICY_STAGE.name in pq.read_schema(paths[0]).names
@@ -142,8 +168,8 @@ class Results:
             [str(path) for path in paths],
             schema=schema,
             format="parquet",
-            partitioning=hive,
-            partition_base_dir=str(folder),
+            partitioning=hive if self.layout.scenarios_per_file == 1 else None,
+            partition_base_dir=str(self.folder / "simulation" / name),
         )
 
     def simulation(
@@ -159,7 +185,11 @@ class Results:
         Raises:
             ResultsError: there is no such table, or a file of it is missing or damaged.
         """
-        data = self.dataset(name)
+        paths, each = self.files(name), self.layout.scenarios_per_file
+        if scenarios is not None:  # the others need not be opened
+            numbers = sorted({scenario // each for scenario in scenarios})
+            paths = [paths[number] for number in numbers if 0 <= number < len(paths)]
+        data = self._dataset(name, paths)
         wanted = None if scenarios is None else ds.field("scenario_id").isin(list(scenarios))
         try:
             return data.to_table(columns=list(columns) if columns is not None else None, filter=wanted)

@@ -162,10 +162,12 @@ class SimulationTask:
     Attributes:
         problem: to simulate.
         method: of sampling, and of the policies to simulate.
+        together: one rank simulates so many trajectories, from a multiple of this number on, in one batch.
     """
 
     problem: MultistageProblem
     method: Method
+    together: int = 1
 
     @classmethod
     def checked(  # noqa: PLR0913, PLR0917
@@ -209,7 +211,7 @@ class SimulationTask:
             for which, totals, visits in self._batches(engine, wanted.wanted(), context):
                 rows = wanted.rows(visits, which.start, len(which), depth)
                 parts.append(np.concatenate([rows, totals[:, None]], axis=1))
-            whole = _gathered(engine, np.concatenate(parts), self.method.trajectories)
+            whole = _gathered(engine, np.concatenate(parts), self._parts(engine))
             return SimulatedTrajectories(wanted.table(whole[:, :-1], depth), engine.sign * whole[:, -1])
 
     def stream(self, policy: Policy, recorder: Recorder, context: RankContext) -> Floats:
@@ -220,7 +222,7 @@ class SimulationTask:
             for _, totals, visits in self._batches(engine, wanted, context):
                 recorder(visits)
                 parts.append(totals[:, None])
-            return engine.sign * _gathered(engine, np.concatenate(parts), self.method.trajectories)[:, 0]
+            return engine.sign * _gathered(engine, np.concatenate(parts), self._parts(engine))[:, 0]
 
     @contextmanager
     def _engine(self, policy: Policy, context: RankContext) -> Iterator[Engine]:
@@ -235,10 +237,11 @@ class SimulationTask:
         self, engine: Engine, wanted: Sequence[Wanted], context: RankContext
     ) -> Iterator[tuple[range, Floats, list[Visit]]]:
         """This rank's trajectories in batches: their numbers, their totals, and their visits."""
-        own, total = engine.block(self.method.trajectories), self.method.trajectories
+        own, total = self._parts(engine)[engine.comm.rank], self.method.trajectories
         progress = _ProgressReport(context, total)
         watcher, begun = Watcher(engine, wanted), time.monotonic()
-        batch = max(1, min(BATCH, BATCH_BYTES // watcher.bytes_per_trajectory()))
+        most = min(BATCH, BATCH_BYTES // watcher.bytes_per_trajectory())
+        batch = max(1, most // self.together) * self.together
         for first in range(own.start, own.stop, batch):
             size = min(batch, own.stop - first)
             draw = Draw(self.method.seed, 0, first, size, total, engine.depth, SIMULATION)
@@ -248,6 +251,12 @@ class SimulationTask:
             progress.add(engine.sign * totals)
         ranks = _solves_of_ranks(engine)
         context.emit(SimulationFinished(total, time.monotonic() - begun, ranks))
+
+    def _parts(self, engine: Engine) -> list[range]:
+        """The trajectories of each rank."""
+        total, each = self.method.trajectories, self.together
+        shares = [engine.block(-(-total // each), rank) for rank in range(engine.comm.size)]
+        return [range(min(total, each * share.start), min(total, each * share.stop)) for share in shares]
 
 
 def _solves_of_ranks(engine: Engine) -> tuple[RankSolves, ...]:
@@ -298,16 +307,17 @@ def estimate_costs(engine: Engine, replications: int, iteration: int) -> tuple[E
     record = np.zeros((len(own), engine.depth + 1))
     record[:, : len(paths.costs)] = np.where(paths.nodes >= 0, paths.costs, 0.0).T
     record[:, -1] = paths.totals(engine)
-    whole = engine.sign * _gathered(engine, record, replications)
+    parts = [engine.block(replications, rank) for rank in range(engine.comm.size)]
+    whole = engine.sign * _gathered(engine, record, parts)
     steps = tuple(Estimate.of(costs.tolist()).mean for costs in whole[:, :-1].T)
     return Estimate.of(whole[:, -1].tolist()), steps
 
 
-def _gathered(engine: Engine, own: Floats, count: int) -> Floats:
-    """The rows of all ranks, each of which has its block of ``count``."""
+def _gathered(engine: Engine, own: Floats, parts: Sequence[range]) -> Floats:
+    """The rows of all ranks, each of which has its part of them."""
     width = own.shape[1]
-    whole = np.empty((count, width))
-    counts = [len(engine.block(count, rank)) * width for rank in range(engine.comm.size)]
+    whole = np.empty((parts[-1].stop, width))
+    counts = [len(part) * width for part in parts]
     engine.comm.allgatherv(np.ascontiguousarray(own).reshape(-1), whole.reshape(-1), counts)
     return whole
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from cobre.case import Case
-from cobre.errors import PolicyFileError
-from cobre.results import Writer
+from cobre.errors import InvalidProblem, PolicyFileError
+from cobre.results import LAYOUTS, LayoutName, Writer
 from cobre.sddp import Checkpoint, Policy, SavedTraining, SimulationTask, TrainingTask
 from cobre.study._study import Study
 
@@ -47,7 +47,9 @@ class RunPlan:
     policy: Policy | None = None
 
     @classmethod
-    def of_run(cls, study: Study, output: str | Path, *, resume: bool = False) -> Self:
+    def of_run(
+        cls, study: Study, output: str | Path, *, resume: bool = False, layout: LayoutName = "scenarios"
+    ) -> Self:
         """Plan all that a case asks for.
 
         Raises:
@@ -55,18 +57,28 @@ class RunPlan:
             PolicyFileError: a checkpoint or policy is missing or of another case; or there is a checkpoint of
                 a run that was not finished, and it is not to be resumed.
         """
-        config, plan = study.case.config, cls(study, _writer(study, output))
+        config, plan = study.case.config, cls(study, _writer(study, output, layout))
         if not config.training.enabled:
             policy = plan._known_policy("training.enabled is false")
-            return replace(plan, policy=policy, simulation=plan._simulation_of(policy))
+            return replace(plan, policy=policy, simulation=plan._simulation_of(policy))._in_whole_files()
         training = plan._training(resume or config.policy.mode == "resume")
         simulation = study.simulation(training) if config.simulation.enabled else None
-        return replace(plan, training=training, simulation=simulation)
+        return replace(plan, training=training, simulation=simulation)._in_whole_files()
 
     @classmethod
-    def of_simulation(cls, study: Study, output: str | Path, policy: Policy) -> Self:
+    def of_simulation(
+        cls, study: Study, output: str | Path, policy: Policy, *, layout: LayoutName = "scenarios"
+    ) -> Self:
         """Plan the simulation of a policy."""
-        return cls(study, _writer(study, output), None, study.simulation_of(policy), policy)
+        writer = _writer(study, output, layout)
+        return cls(study, writer, None, study.simulation_of(policy), policy)._in_whole_files()
+
+    def _in_whole_files(self) -> Self:
+        """Let the scenarios of one file be simulated by one rank."""
+        if self.simulation is None:
+            return self
+        each = LAYOUTS[self.writer.layout].scenarios_per_file
+        return replace(self, simulation=replace(self.simulation, together=each))
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the bits of results, by the user's names and in JSON's types."""
@@ -77,6 +89,7 @@ class RunPlan:
             **(self.training.facts() if self.training else {}),
             "simulation.scenario_source": self.simulation.method.sampling.spec() if self.simulation else None,
             "policy": self.policy.digest if self.policy else None,
+            "layout": self.writer.layout,
         }
 
     @property
@@ -145,6 +158,8 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _writer(study: Study, output: str | Path) -> Writer:
+def _writer(study: Study, output: str | Path, layout: LayoutName) -> Writer:
+    if layout not in LAYOUTS:
+        raise InvalidProblem([f"layout is {layout!r}; it must be one of {', '.join(map(repr, LAYOUTS))}"])
     config = study.case.config
-    return Writer(output, config.exports.compression or "zstd", config.policy.path)
+    return Writer(output, config.exports.compression or "zstd", config.policy.path, layout)

@@ -15,6 +15,7 @@ from cobre.comm import TcpConfig, backend_to_start, create_communicator, names_g
 from cobre.errors import CaseError, Finding, InvalidProblem
 from cobre.formatting import html_card, html_table
 from cobre.lp import NumberRange
+from cobre.results import LayoutName
 from cobre.sddp import Checkpoint, Event, ExecutionOptions, Listener, Policy, TrainingTask
 from cobre.study._numerics import findings_on, ranges_of
 from cobre.study._plan import RunPlan, output_folder
@@ -187,6 +188,7 @@ def simulate(  # noqa: PLR0913, PLR0917
     rank: int | None = None,
     size: int | None = None,
     output: StrPath | None = None,
+    layout: LayoutName = "scenarios",
     listeners: Sequence[Listener] = (),
 ) -> SimulationResult:
     """Simulate a policy on the scenarios of a case, and write the tables.
@@ -203,6 +205,8 @@ def simulate(  # noqa: PLR0913, PLR0917
         rank: as for `train`.
         size: as for `train`.
         output: the folder to write to; ``output`` in the case folder unless given.
+        layout: of the simulation's tables: ``"scenarios"``, a file per scenario and table as Cobre's readers
+            want them, or ``"compact"``, a file per 16 scenarios.
         listeners: as for `train`.
 
     Raises:
@@ -217,7 +221,7 @@ def simulate(  # noqa: PLR0913, PLR0917
         listening = (*listeners, *_progress_listeners(progress_callback, execution))
         with _writing_to(output_folder(loaded, output), execution) as folder:
             plan = execution.together(
-                lambda: RunPlan.of_simulation(Study.of(loaded), folder, _policy(policy))
+                lambda: RunPlan.of_simulation(Study.of(loaded), folder, _policy(policy), layout=layout)
             )
             done = run_plan(plan, execution, listening)
     assert done.simulation is not None  # noqa: S101  the plan has one
@@ -236,6 +240,7 @@ def run(  # noqa: PLR0913
     rank: int | None = None,
     size: int | None = None,
     output: StrPath | None = None,
+    layout: LayoutName = "scenarios",
     resume: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> RunResult:
@@ -254,6 +259,7 @@ def run(  # noqa: PLR0913
         rank: as for `train`.
         size: as for `train`.
         output: the folder to write to; ``output`` in the case folder unless given.
+        layout: as for `simulate`.
         resume: go on from the folder's last checkpoint.
         listeners: as for `train`.
 
@@ -268,14 +274,15 @@ def run(  # noqa: PLR0913
     with joined(ExecutionOptions(num_workers, backend, threads, group=group)) as execution:
         loaded = execution.together(lambda: _loaded(case, config_overrides))
         listeners = (*listeners, *_progress_listeners(progress_callback, execution))
-        return run_case(loaded, execution, output=output, resume=resume, listeners=listeners)
+        return run_case(loaded, execution, output=output, layout=layout, resume=resume, listeners=listeners)
 
 
-def run_case(
+def run_case(  # noqa: PLR0913  those of `run`
     case: Case,
     execution: ExecutionOptions,
     *,
     output: StrPath | None = None,
+    layout: LayoutName = "scenarios",
     resume: bool = False,
     listeners: Sequence[Listener] = (),
 ) -> RunResult:
@@ -284,7 +291,9 @@ def run_case(
         execution.together(lambda: Study.of(case).training())  # which checks all that a training would refuse
         return RunResult(output_folder(case, output), None, None)
     with _writing_to(output_folder(case, output), execution) as folder:
-        plan = execution.together(lambda: RunPlan.of_run(Study.of(case), folder, resume=resume))
+        plan = execution.together(
+            lambda: RunPlan.of_run(Study.of(case), folder, resume=resume, layout=layout)
+        )
         return run_plan(plan, execution, listeners)
 
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 from cobre import results
 from cobre.case import stochastic_files
 from cobre.errors import CollectiveFailed, InvalidCommunicator, OutputError
 from cobre.hydrothermal import SimulationTables
-from cobre.results import Writer
+from cobre.results import ScenarioWriter
 from cobre.sddp import (
     CheckpointWritten,
     Event,
@@ -129,8 +129,13 @@ class Runner:
         context = self._context
         if context.is_root:
             context = replace(context, listeners=(*context.listeners, partial(_keep_end, ended)))
-        totals = task.stream(policy, TableRecorder(writer, study) if writes else _forget, context)
-        if self._context.is_root and writes:
+        if writes:
+            with writer.scenarios() as scenarios:
+                totals = task.stream(policy, TableRecorder(scenarios, study), context)
+            context.comm.barrier()  # all ranks have written theirs
+        else:
+            totals = task.stream(policy, _forget, context)
+        if context.is_root and writes:
             writer.finish_simulation(ended[-1].ranks)
         return SimulationResult(writer.folder, totals, time.monotonic() - begun)
 
@@ -187,20 +192,21 @@ class Runner:
         )
 
 
-@dataclass(frozen=True, eq=False)
 class TableRecorder:
-    """Writes the tables of the scenarios that a rank simulates."""
+    """Writes the tables of the scenarios that a rank simulates.
 
-    writer: Writer
-    study: Study
+    Args:
+        writer: of files.
+        study: that is simulated.
+    """
 
-    @cached_property
-    def _tables(self) -> SimulationTables:
-        return SimulationTables(self.study.case.system, self.study.problem)
+    def __init__(self, writer: ScenarioWriter, study: Study) -> None:
+        self._writer = writer
+        self._tables = SimulationTables(study.case.system, study.problem)
 
     def __call__(self, visits: Sequence[Visit]) -> None:
         """Write them."""
-        self.writer.scenarios(self._tables.tables(visits))
+        self._writer.write(self._tables.tables(visits))
 
 
 def _forget(visits: Sequence[Visit]) -> None:
