@@ -125,9 +125,11 @@ void DualSimplexSolver::extend_basis() {
   way_.push_back(Way::none);
   x_.push_back(value);
   d_.push_back(0.0);
+  reference_.push_back(1.0);
   y_.push_back(0.0);
   alpha_.push_back(0.0);
   reached_.push_back(0);
+  candidates_.emplace_back();
   note_infeasibility(position);
 }
 

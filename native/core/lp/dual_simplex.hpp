@@ -56,11 +56,10 @@ class DualSimplexSolver final : public Solver {
   [[nodiscard]] int highs_solves() const { return highs_solves_; }
 
  private:
-  /// A variable that may enter the basis: the sizes of its pivot and of its reduced cost, and the step at
-  /// which that has passed zero as far as it may.
+  /// A variable that may enter the basis, with the sizes of its pivot and of its reduced cost.
   struct Candidate {
     std::size_t variable;
-    double size, reduced, latest;
+    double size, reduced;
   };
   /// Which way a variable may move from where it is: the statuses of nonbasic variables that are not fixed.
   enum class Way : std::int8_t { none, up, down, both };
@@ -91,6 +90,7 @@ class DualSimplexSolver final : public Solver {
   [[nodiscard]] bool iterate();
   [[nodiscard]] std::size_t leaving() const;
   void price_row(std::size_t position);
+  void find_candidates(double sign);
   [[nodiscard]] std::size_t entering(double infeasibility);
   /// The size of a reduced cost; 0 where rounding has given it the wrong sign.
   [[nodiscard]] double feasible_cost(std::size_t j) const {
@@ -100,6 +100,7 @@ class DualSimplexSolver final : public Solver {
   void flip();
   void pivot(std::size_t position, std::size_t in, double target);
   void update_weights(std::size_t position, double pivot);
+  void start_reference();
 
   Status solve_by_highs();
 
@@ -113,6 +114,7 @@ class DualSimplexSolver final : public Solver {
   std::vector<Way> way_;
   std::vector<std::size_t> position_;  // in the basis, or none
   std::vector<std::size_t> changed_;   // variables whose bounds are others than `x_` knows
+  std::vector<double> reference_;      // of the weights: 1 if it belongs to it, or 0
   std::vector<double> y_;              // by row
   // By position in the basis.
   std::vector<std::size_t> head_;
@@ -125,8 +127,11 @@ class DualSimplexSolver final : public Solver {
   std::vector<double> alpha_;         // a row of the tableau, by variable
   std::vector<std::size_t> reached_;  // where it may differ from 0: as many as the count says
   std::size_t reached_count_ = 0;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_;  // as many as the count says
+  std::size_t candidate_count_ = 0;
   std::vector<std::size_t> flips_;
+  double norm_ = 0;  // of that row within the reference, squared
+  int reference_pivots_ = 0;
   int iterations_ = 0, highs_solves_ = 0;
   int highs_answers_ = 0;  // answers of HiGHS to the current programme; each but the last failed its proof
   double objective_ = 0;

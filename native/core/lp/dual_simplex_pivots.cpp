@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/lp/dual_simplex.hpp"
+#include "core/processor.hpp"
 
 namespace cobre::lp {
 
@@ -16,13 +17,46 @@ constexpr double primal_tolerance = 1e-9, dual_tolerance = 1e-9;  // as for HiGH
 constexpr double harris_tolerance = 1e-10;
 /// Smaller pivots would amplify rounding errors of the factors beyond the other tolerances.
 constexpr double pivot_tolerance = 1e-7;
+/// Devex weights are squared norms. A new reference begins when one is off by more than this factor, or after
+/// so many pivots.
+constexpr double most_weight_error = 9.0;
+constexpr int most_reference_pivots = 100;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// The first place of the largest infeasibility over weight, or -1 if none is infeasible. Blocks without a
+/// larger one than before, which are most, are passed by at once.
+[[gnu::always_inline]] inline std::ptrdiff_t furthest(const double* infeasibility, const double* weight,
+                                                      std::ptrdiff_t count) {
+  constexpr std::ptrdiff_t block = 8;
+  std::ptrdiff_t best = -1;
+  double worst = 0;
+  const auto look = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    for (std::ptrdiff_t p = begin; p < end; ++p) {
+      if (infeasibility[p] > worst * weight[p]) {
+        worst = infeasibility[p] / weight[p];
+        best = p;
+      }
+    }
+  };
+  std::ptrdiff_t begin = 0;
+  for (; begin + block <= count; begin += block) {
+    double beyond[block];
+    for (std::ptrdiff_t i = 0; i < block; ++i)
+      beyond[i] = infeasibility[begin + i] - worst * weight[begin + i];
+    const double most = std::max(std::max(std::max(beyond[0], beyond[4]), std::max(beyond[1], beyond[5])),
+                                 std::max(std::max(beyond[2], beyond[6]), std::max(beyond[3], beyond[7])));
+    if (most > 0) look(begin, begin + block);
+  }
+  look(begin, count);
+  return best;
+}
 
 }  // namespace
 
 /// Factorise the basis in `status_`.
 bool DualSimplexSolver::factorise() {
+  const bool has_weights = !weight_.empty();
   std::vector<double> weights(variables(), 1.0);
   for (std::size_t p = 0; p < weight_.size(); ++p) weights[head_[p]] = weight_[p];
   head_.clear();
@@ -36,6 +70,8 @@ bool DualSimplexSolver::factorise() {
     weight_[p] = weights[head_[p]];
     position_[head_[p]] = p;
   }
+  reference_.resize(variables(), 1.0);
+  if (!has_weights) start_reference();
   for (SparseVector* vector : {&row_, &column_, &change_}) {
     if (vector->array.size() != factor_->capacity()) vector->setup(static_cast<int>(factor_->capacity()));
     vector->clear();
@@ -53,7 +89,8 @@ bool DualSimplexSolver::prepare() {
   way_.assign(variables(), Way::none);
   infeasibility_.assign(rows(), 0.0);
   alpha_.assign(variables(), 0.0);
-  reached_.resize(variables());
+  reached_.resize(variables() + 1);
+  candidates_.resize(variables() + 1);
   reached_count_ = 0;
   compute_dual();
   for (std::size_t j = 0; j < variables(); ++j) {
@@ -231,15 +268,9 @@ bool DualSimplexSolver::iterate() {
 
 /// The position whose basic variable is furthest outside its bounds, by the weights; none if none is.
 std::size_t DualSimplexSolver::leaving() const {
-  std::size_t best = nowhere;
-  double worst = 0;
-  for (std::size_t p = 0; p < infeasibility_.size(); ++p) {
-    if (infeasibility_[p] > worst * weight_[p]) {
-      worst = infeasibility_[p] / weight_[p];
-      best = p;
-    }
-  }
-  return best;
+  const std::ptrdiff_t best =
+      vectorised<furthest>(infeasibility_.data(), weight_.data(), static_cast<std::ptrdiff_t>(rows()));
+  return best < 0 ? nowhere : static_cast<std::size_t>(best);
 }
 
 /// A row of the tableau: the position's row of the basis inverse times all columns.
@@ -250,53 +281,67 @@ void DualSimplexSolver::price_row(std::size_t position) {
   factor_->solve_transposed(row_);
   for (std::size_t k = 0; k < reached_count_; ++k) alpha_[reached_[k]] = 0.0;
   std::size_t count = 0;
+  double* const alpha = alpha_.data();
+  std::size_t* const reached = reached_.data();
   for (int k = 0; k < row_.count; ++k) {
     const std::size_t i = at(row_.index[at(k)]);
     const double factor = row_.array[i];
     if (i >= rows() || std::fabs(factor) < negligible) continue;
     for (const auto& [j, value] : matrix_.row(i)) {
-      const double before = alpha_[j], after = before + factor * value;
-      if (before == 0) reached_[count++] = j;
-      alpha_[j] = after == 0 ? kHighsZero : after;  // it is in the list
+      // Without branches, which could not be predicted. What is in the list stays different from 0.
+      const double before = alpha[j];
+      alpha[j] = (before + factor * value) + kHighsZero;
+      reached[count] = j;
+      count += before == 0 ? 1 : 0;
     }
-    alpha_[columns() + i] = factor;
-    reached_[count++] = columns() + i;
+    alpha[columns() + i] = factor;
+    reached[count++] = columns() + i;
   }
   reached_count_ = count;
+}
+
+/// List the variables that can enter, and compute the norm of the row within the reference. There are no
+/// branches that could not be predicted: most variables that are reached cannot enter.
+void DualSimplexSolver::find_candidates(double sign) {
+  constexpr double towards[] = {0.0, 1.0, -1.0, 0.0};  // by `Way`
+  Candidate* const candidates = candidates_.data();
+  const double *const alphas = alpha_.data(), *const reduced = d_.data();
+  std::size_t count = 0;
+  double norm = 0;
+  for (std::size_t k = 0; k < reached_count_; ++k) {
+    const std::size_t j = reached_[k];
+    const double alpha = sign * alphas[j];
+    double direction = towards[static_cast<std::size_t>(way_[j])];
+    if (way_[j] == Way::both) direction = std::copysign(1.0, alpha);
+    const double size = direction * alpha, cost = direction * reduced[j];
+    candidates[count] = {j, size, 0.5 * (cost + std::fabs(cost))};  // the cost, or 0 where it is negative
+    count += size > pivot_tolerance ? 1 : 0;
+    norm += reference_[j] * (size * size);
+  }
+  candidate_count_ = count;
+  norm_ = norm;
 }
 
 /// The variable that becomes basic, where the dual objective stops rising; those that are passed on the way
 /// change their bounds (`flips_`). None if there is none: the programme is infeasible.
 std::size_t DualSimplexSolver::entering(double infeasibility) {
-  candidates_.clear();
-  flips_.clear();
   // Below its bound the basic variable must rise, above it must fall.
-  const double sign = infeasibility < 0 ? -1.0 : 1.0;
-  double least = infinity;
-  for (std::size_t k = 0; k < reached_count_; ++k) {
-    const std::size_t j = reached_[k];
-    const double alpha = sign * alpha_[j], size = std::fabs(alpha);
-    if (way_[j] == Way::none || size <= pivot_tolerance || (way_[j] == Way::up && alpha < 0) ||
-        (way_[j] == Way::down && alpha > 0)) {
-      continue;
-    }
-    const double reduced = feasible_cost(j), latest = (reduced + harris_tolerance) / size;
-    candidates_.push_back({j, size, reduced, latest});
-    least = std::min(least, latest);
-  }
+  find_candidates(infeasibility < 0 ? -1.0 : 1.0);
+  flips_.clear();
   double slope = std::fabs(infeasibility);
-  while (!candidates_.empty()) {
+  while (candidate_count_ > 0) {
+    const std::span<Candidate> candidates(candidates_.data(), candidate_count_);
     // Of all that come about as early, the largest pivot (Harris); the rest remains.
-    Candidate chosen{nowhere, 0.0, 0.0, 0.0};
+    double least = infinity;
+    for (const Candidate& candidate : candidates)
+      least = std::min(least, (candidate.reduced + harris_tolerance) / candidate.size);
+    const auto passes = [=](const Candidate& candidate) {
+      return candidate.reduced <= least * candidate.size;
+    };
+    Candidate chosen{nowhere, 0.0, 0.0};
     const std::size_t passed = flips_.size();
-    std::size_t remaining = 0;
-    double next = infinity;
-    for (const Candidate& candidate : candidates_) {
-      if (candidate.reduced > least * candidate.size) {
-        next = std::min(next, candidate.latest);
-        candidates_[remaining++] = candidate;
-        continue;
-      }
+    for (const Candidate& candidate : candidates) {
+      if (!passes(candidate)) continue;
       if (candidate.size > chosen.size) chosen = candidate;
       slope -= candidate.size * (upper_[candidate.variable] - lower_[candidate.variable]);
       flips_.push_back(candidate.variable);
@@ -305,8 +350,8 @@ std::size_t DualSimplexSolver::entering(double infeasibility) {
       flips_.resize(passed);
       return chosen.variable;
     }
-    candidates_.resize(remaining);
-    least = next;
+    const auto rest = std::remove_if(candidates.begin(), candidates.end(), passes);
+    candidate_count_ = static_cast<std::size_t>(rest - candidates.begin());
   }
   return nowhere;
 }
@@ -366,18 +411,29 @@ void DualSimplexSolver::pivot(std::size_t position, std::size_t in, double targe
   status_[out] = target == lower_[out] ? BasisStatus::lower : BasisStatus::upper;
   way_[out] = lower_[out] == upper_[out] ? Way::none : target == lower_[out] ? Way::up : Way::down;
   factor_->exchange(column_, row_, position);
+  if (reference_pivots_ >= most_reference_pivots) start_reference();
 }
 
-/// Devex (Harris 1973): weights that grow as steepest edge's would, from a reference that is the first basis.
+/// Devex (Harris 1973): weights that grow as the norms of rows of the tableau do within a reference, the
+/// variables that were basic when it began. That of the leaving position is computed from its row.
 void DualSimplexSolver::update_weights(std::size_t position, double pivot) {
-  const double pivot_weight = std::max(weight_[position], 1.0), size = pivot * pivot;
+  const double exact = std::max(norm_, 1.0), before = weight_[position], size = pivot * pivot;
+  reference_pivots_ +=
+      before > most_weight_error * exact || exact > most_weight_error * before ? most_reference_pivots : 1;
   for (int k = 0; k < column_.count; ++k) {
     const std::size_t p = at(column_.index[at(k)]);
     if (p >= rows()) continue;
     const double alpha = column_.array[p];
-    weight_[p] = std::max(weight_[p], alpha * alpha / size * pivot_weight);
+    weight_[p] = std::max(weight_[p], alpha * alpha / size * exact);
   }
-  weight_[position] = std::max(pivot_weight / size, 1.0);
+  weight_[position] = std::max(exact / size, 1.0);
+}
+
+void DualSimplexSolver::start_reference() {
+  reference_pivots_ = 0;
+  std::fill(weight_.begin(), weight_.end(), 1.0);
+  reference_.assign(variables(), 0.0);
+  for (const std::size_t j : head_) reference_[j] = 1.0;
 }
 
 }  // namespace cobre::lp
