@@ -11,18 +11,10 @@ namespace cobre::lp {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double primal_tolerance = 1e-9, dual_tolerance = 1e-9;  // as for HiGHS, see highs.cpp
-/// Reduced costs may pass zero by this much in exchange for a larger pivot: far below `dual_tolerance`, so
-/// that the basis stays dual feasible.
-constexpr double harris_tolerance = 1e-10;
-/// Smaller pivots would amplify rounding errors of the factors beyond the other tolerances.
-constexpr double pivot_tolerance = 1e-7;
 /// Devex weights are squared norms. A new reference begins when one is off by more than this factor, or after
 /// so many pivots.
 constexpr double most_weight_error = 9.0;
 constexpr int most_reference_pivots = 100;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The first place of the largest infeasibility over weight, or -1 if none is infeasible. Blocks without a
 /// larger one than before, which are most, are passed by at once.
@@ -76,33 +68,40 @@ bool DualSimplexSolver::factorise() {
     if (vector->array.size() != factor_->capacity()) vector->setup(static_cast<int>(factor_->capacity()));
     vector->clear();
   }
+  infeasibility_.assign(rows(), 0.0);
+  alpha_.assign(variables(), 0.0);
+  reached_.resize(variables() + 1);
+  candidates_.resize(variables() + 1);
+  reached_count_ = 0;
   factorised_ = true;
   return true;
 }
 
-/// Compute everything from the basis in `status_`; false unless it is dual feasible.
+/// Compute everything from the basis in `status_`; false if it is singular.
 bool DualSimplexSolver::prepare() {
   changed_.clear();
   if (!factorise()) return false;
   x_.resize(variables());
   d_.resize(variables());
   way_.assign(variables(), Way::none);
-  infeasibility_.assign(rows(), 0.0);
-  alpha_.assign(variables(), 0.0);
-  reached_.resize(variables() + 1);
-  candidates_.resize(variables() + 1);
-  reached_count_ = 0;
-  compute_dual();
-  for (std::size_t j = 0; j < variables(); ++j) {
-    if (status_[j] != BasisStatus::basic && !place(j)) return false;
-  }
+  take_over_costs();
   compute_primal();
   return true;
 }
 
-/// Put a variable that is not basic at a bound that exists, the one that its reduced cost asks for; false if
-/// that one does not exist.
-bool DualSimplexSolver::place(std::size_t j) {
+/// Compute reduced costs from the true costs, and place all variables that are not basic anew.
+void DualSimplexSolver::take_over_costs() {
+  work_cost_ = cost_;
+  costs_changed_ = shifted_ = false;
+  compute_dual();
+  for (std::size_t j = 0; j < variables(); ++j) {
+    if (position_[j] == nowhere) place(j);
+  }
+}
+
+/// Put a variable that is not basic at a bound that exists, the one that its reduced cost asks for. If that
+/// one does not exist, a shift of the cost makes the reduced cost 0 for now.
+void DualSimplexSolver::place(std::size_t j) {
   const bool low = std::isfinite(lower_[j]), high = std::isfinite(upper_[j]);
   if (low && high) {
     if (status_[j] == BasisStatus::zero) status_[j] = BasisStatus::lower;
@@ -116,17 +115,25 @@ bool DualSimplexSolver::place(std::size_t j) {
             : status_[j] == BasisStatus::lower ? Way::up
             : status_[j] == BasisStatus::upper ? Way::down
                                                : Way::both;
-  return (d_[j] >= -dual_tolerance || way_[j] == Way::down || way_[j] == Way::none) &&
-         (d_[j] <= dual_tolerance || way_[j] == Way::up || way_[j] == Way::none);
+  if (dual_infeasibility(j) <= dual_tolerance) return;
+  work_cost_[j] -= d_[j];
+  d_[j] = 0.0;
+  shifted_ = true;
 }
 
-/// Take over bounds that have changed since the last solve: one solution with all that follows from them.
-bool DualSimplexSolver::apply_changes() {
+/// Take over what has changed since the last solve: one solution with all that follows from bounds, and where
+/// costs have changed everything but the factors anew.
+void DualSimplexSolver::apply_changes() {
+  if (costs_changed_) {
+    changed_.clear();
+    take_over_costs();
+    return compute_primal();
+  }
   change_.clear();
   for (const std::size_t j : changed_) {
     if (position_[j] != nowhere) continue;
     const double before = x_[j];
-    if (!place(j)) return false;
+    place(j);
     move_nonbasic(j, x_[j] - before);
   }
   move_basics();
@@ -134,7 +141,6 @@ bool DualSimplexSolver::apply_changes() {
     if (position_[j] != nowhere) note_infeasibility(position_[j]);
   }
   changed_.clear();
-  return true;
 }
 
 /// The column of a variable, times a step, leaves the right-hand side of the basic ones.
@@ -164,11 +170,9 @@ void DualSimplexSolver::note_infeasibility(std::size_t position) {
 }
 
 bool DualSimplexSolver::dual_feasible() const {
-  for (std::size_t j = 0; j < variables(); ++j) {
-    if (d_[j] < -dual_tolerance && (way_[j] == Way::up || way_[j] == Way::both)) return false;
-    if (d_[j] > dual_tolerance && (way_[j] == Way::down || way_[j] == Way::both)) return false;
-  }
-  return true;
+  bool feasible = true;
+  for (std::size_t j = 0; j < variables(); ++j) feasible &= dual_infeasibility(j) <= dual_tolerance;
+  return feasible;
 }
 
 void DualSimplexSolver::compute_primal() {
@@ -188,11 +192,11 @@ void DualSimplexSolver::compute_primal() {
 void DualSimplexSolver::compute_dual() {
   change_.clear();
   for (std::size_t p = 0; p < rows(); ++p) {
-    if (cost_[head_[p]] != 0) add(change_, p, cost_[head_[p]]);
+    if (work_cost_[head_[p]] != 0) add(change_, p, work_cost_[head_[p]]);
   }
   if (change_.count > 0) factor_->solve_transposed(change_);
   y_.resize(rows());
-  std::copy(cost_.begin(), cost_.end(), d_.begin());
+  std::copy(work_cost_.begin(), work_cost_.end(), d_.begin());
   for (std::size_t i = 0; i < rows(); ++i) {
     // A basic row's dual is exactly 0, though rounding may have left more.
     y_[i] = position_[columns() + i] == nowhere ? change_.array[i] : 0.0;
@@ -251,19 +255,24 @@ bool DualSimplexSolver::iterate() {
     const std::size_t in = entering(outside);
     if (in == nowhere) return false;
     solve_column(in);
-    // The pivot computed in two ways: a difference shows how far the factors are off.
-    const double size = column_.array[position], error = std::fabs(size - alpha_[in]);
-    if (factor_->is_worn() || error > 1e-7 * (1 + std::fabs(size))) {
+    if (must_refactorise(position, in)) {
       if (factor_->exchanges() == 0 || !prepare()) return false;
       fresh = true;
       continue;
     }
     flip();
-    pivot(position, in, outside < 0 ? lower_[out] : upper_[out]);
+    const double reduced = way_[in] == Way::down ? -feasible_cost(in) : feasible_cost(in);
+    pivot(position, in, outside < 0 ? lower_[out] : upper_[out], reduced);
     ++iterations_;
     fresh = false;
   }
   return false;
+}
+
+/// Whether the factors are worn, or off: the pivot computed in two ways shows by how much.
+bool DualSimplexSolver::must_refactorise(std::size_t position, std::size_t in) const {
+  const double size = column_.array[position], error = std::fabs(size - alpha_[in]);
+  return factor_->is_worn() || error > 1e-7 * (1 + std::fabs(size));
 }
 
 /// The position whose basic variable is furthest outside its bounds, by the weights; none if none is.
@@ -382,10 +391,10 @@ void DualSimplexSolver::flip() {
   move_basics();
 }
 
-void DualSimplexSolver::pivot(std::size_t position, std::size_t in, double target) {
+void DualSimplexSolver::pivot(std::size_t position, std::size_t in, double target, double reduced) {
   const std::size_t out = head_[position];
   const double size = column_.array[position];
-  const double step = (way_[in] == Way::down ? -feasible_cost(in) : feasible_cost(in)) / alpha_[in];
+  const double step = reduced / alpha_[in];
   if (step != 0) {
     for (std::size_t k = 0; k < reached_count_; ++k) d_[reached_[k]] -= step * alpha_[reached_[k]];
   }

@@ -39,14 +39,9 @@ bool is_column_target(Target target) {
   return target == Target::fix || target == Target::column_lower || target == Target::column_upper;
 }
 
-/// The solver of our own is for programmes whose basis stays dual feasible from one realisation to the next,
-/// because neither costs nor coefficients change.
 std::unique_ptr<Solver> make_solver(const Program& program, const StageSpec& spec) {
   if (spec.make_solver) return spec.make_solver(program);
-  const bool steady = std::none_of(spec.places.begin(), spec.places.end(), [](const Place& place) {
-    return place.target == Target::cost || place.target == Target::coefficient;
-  });
-  if (!spec.dual_simplex || !steady) return std::make_unique<HighsSolver>(program);
+  if (!spec.dual_simplex) return std::make_unique<HighsSolver>(program);
   return std::make_unique<DualSimplexSolver>(program);
 }
 
