@@ -19,8 +19,8 @@ Every run is a process of its own, and says how much memory it had at most. The 
 use into ``build/peers``, from wheels that are for CPython 3.12; ``--peer`` names an interpreter that has it.
 
 What the numbers do not mean: the two draw their trajectories by different generators, so bounds rise
-differently, and how far one is after so many iterations is luck too. Nor is one case all cases: stages with
-random costs or coefficients are left to HiGHS, on which the peer stands always.
+differently, and how far one is after so many iterations is luck too. Nor is one case all cases: none of these
+has random costs or coefficients, with which a solve takes us longer.
 """
 
 from __future__ import annotations

@@ -137,6 +137,15 @@ void agree_on_drawn_programmes(std::unique_ptr<BasisFactor> (*factor)()) {
       pair.change([&](Solver& solver) { solver.set_row_bounds({&row, 1}, &lower, &upper); });
       pair.solve();
     }
+    for (int change = 0; change < 5; ++change) {
+      const int row = std::uniform_int_distribution(0, rows - 1)(random);
+      const int column = std::uniform_int_distribution(0, program.columns - 1)(random);
+      const double cost = std::round(std::uniform_real_distribution(-2.0, 6.0)(random));
+      pair.change([&](Solver& solver) { solver.set_costs({&column, 1}, &cost); });
+      pair.solve();
+      pair.change([&](Solver& solver) { solver.set_coefficient(row, column, cost); });
+      pair.solve();
+    }
     const std::vector<double> least{-1.0}, values{1.0, -2.0, 1.0};
     const std::vector<int> starts{0}, columns{0, 2, 4};
     pair.change([&](Solver& solver) { solver.add_rows(least, starts, columns, values); });
@@ -257,6 +266,24 @@ class Course {
     }
     return [=](Solver& solver) { solver.add_rows(lower, starts, columns, values); };
   }
+  /// Prices of what replaces water, and what water yields.
+  auto prices() {
+    std::vector<double> costs;
+    std::vector<int> columns;
+    for (int column = river_.spilt(); column < river_.value(); ++column) {
+      columns.push_back(column);
+      costs.push_back(std::round(column < river_.thermal() ? uniform(0, 2) : uniform(5, 1000)));
+    }
+    return [=](Solver& solver) { solver.set_costs(columns, costs.data()); };
+  }
+  auto yields() {
+    std::vector<double> yields;
+    for (int plant = 0; plant < river_.plants; ++plant) yields.push_back(std::round(uniform(0, 4)) / 2);
+    return [this, yields](Solver& solver) {
+      for (int plant = 0; plant < river_.plants; ++plant)
+        solver.set_coefficient(river_.demand(), river_.turbined() + plant, yields[at(plant)]);
+    };
+  }
   auto demand(double most) {
     const int row = river_.demand();
     return [row, most](Solver& solver) { solver.set_row_bounds({&row, 1}, &most, &most); };
@@ -291,6 +318,11 @@ Asked agree_on_a_river(const River& river, std::mt19937& random, std::unique_ptr
       solve();
       if (i == 0 && unit == 0) basis = pair.own.basis();
       pair.change(course.cuts(1 + 4 * i));
+      solve();
+      pair.change(course.prices());
+      pair.change(course.realisation());
+      solve();
+      pair.change(course.yields());
       solve();
     }
   }
@@ -354,6 +386,7 @@ TEST(a_used_solver_has_the_bits_of_a_new_one) {
       } else {
         both(course.cuts(7));
       }
+      if (i > 2) both(course.prices());
       CHECK(used.solve() == fresh.solve());
       CHECK(std::equal(used.values().begin(), used.values().end(), fresh.values().begin()));
       CHECK(std::equal(used.row_duals().begin(), used.row_duals().end(), fresh.row_duals().begin()));

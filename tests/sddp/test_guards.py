@@ -253,10 +253,13 @@ class JustMade(Selection):
 
 def test_the_raw_bound_is_recorded_beside_the_best():
     """Selection may lose what a bound rested on: the raw one falls, the best does not."""
-    result = train(PROBLEMS["min"], 25, trajectories=1, selection=JustMade(every=1))
-    assert np.any(np.diff(result.raw_bounds) < 0)
-    np.testing.assert_array_equal(result.bounds, np.maximum.accumulate(result.raw_bounds))
-    assert [event.raw_bound for event in result.log] == result.raw_bounds.tolist()
+    falls = 0
+    for seed in range(8):  # where it falls depends on which of several optimal solutions are found
+        result = train(PROBLEMS["min"], 25, trajectories=1, selection=JustMade(every=1), seed=seed)
+        falls += np.count_nonzero(np.diff(result.raw_bounds) < 0)
+        np.testing.assert_array_equal(result.bounds, np.maximum.accumulate(result.raw_bounds))
+        assert [event.raw_bound for event in result.log] == result.raw_bounds.tolist()
+    assert falls > 0
 
 
 @pytest.mark.parametrize("how", METHODS.values(), ids=METHODS)

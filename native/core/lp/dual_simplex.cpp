@@ -85,12 +85,16 @@ void DualSimplexSolver::set_column_bounds(std::span<const int> columns, const do
 }
 
 void DualSimplexSolver::set_costs(std::span<const int> columns, const double* costs) {
-  for (std::size_t i = 0; i < columns.size(); ++i) cost_[static_cast<std::size_t>(columns[i])] = costs[i];
-  if (!columns.empty()) factorised_ = false;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    double& cost = cost_[at(columns[i])];
+    costs_changed_ |= cost != costs[i];
+    cost = costs[i];
+  }
 }
 
-void DualSimplexSolver::set_coefficient(int, int, double) {
-  throw std::logic_error("this solver is for programmes whose matrix does not change");
+void DualSimplexSolver::set_coefficient(int row, int column, double value) {
+  if (matrix_.set(static_cast<std::size_t>(row), static_cast<std::size_t>(column), value))
+    factorised_ = false;
 }
 
 void DualSimplexSolver::add_rows(std::span<const double> lower, std::span<const int> starts,
@@ -125,9 +129,12 @@ void DualSimplexSolver::extend_basis() {
   way_.push_back(Way::none);
   x_.push_back(value);
   d_.push_back(0.0);
+  work_cost_.push_back(0.0);
+  reference_.push_back(1.0);
   y_.push_back(0.0);
   alpha_.push_back(0.0);
   reached_.push_back(0);
+  candidates_.emplace_back();
   note_infeasibility(position);
 }
 
@@ -143,6 +150,7 @@ void DualSimplexSolver::drop_rows_from(int first) {
 
 /// The slack basis: all rows' own variables are basic, and columns at the bound that their cost asks for.
 void DualSimplexSolver::start_from_slack_basis() {
+  weight_.clear();
   status_.assign(variables(), BasisStatus::basic);
   for (std::size_t j = 0; j < columns(); ++j) {
     const bool up = std::isfinite(upper_[j]) && (cost_[j] < 0 || !std::isfinite(lower_[j]));
@@ -154,11 +162,28 @@ Status DualSimplexSolver::solve() {
   iterations_ = highs_answers_ = 0;
   used_fallback_ = has_basis_ = false;
   if (status_.empty()) start_from_slack_basis();
-  if (!(factorised_ ? apply_changes() : prepare()) || !iterate()) return solve_by_highs();
+  if (factorised_) {
+    apply_changes();
+  } else if (!prepare()) {
+    start_from_slack_basis();  // other coefficients can make a basis singular, but not this one
+    if (!prepare()) return solve_by_highs();
+  }
+  if (!reach_optimum()) return solve_by_highs();
   objective_ = 0;
   for (std::size_t j = 0; j < columns(); ++j) objective_ += cost_[j] * x_[j];
   has_basis_ = true;
   return Status::optimal;
+}
+
+/// Pivot until the basis is optimal; false if that fails.
+bool DualSimplexSolver::reach_optimum() {
+  if (!iterate()) return false;
+  if (!shifted_) return true;
+  work_cost_ = cost_;
+  shifted_ = false;
+  compute_dual();
+  // The dual method has the last word: it finds nothing left to do, or corrects what rounding has left.
+  return iterate_primal() && iterate() && !shifted_;
 }
 
 Status DualSimplexSolver::solve_by_fallback() {

@@ -7,11 +7,13 @@
 //
 // The method is the textbook's (Koberstein 2005, chapters 3 to 6): bounded variables, Devex weights in the
 // dual, a long-step ratio test, vectors with few entries. Rows are variables too: Ax + s = 0, so
-// that s is minus the row's value, and the right-hand side is always zero. Where it does not reach a proven
-// optimum, HiGHS solves.
+// that s is minus the row's value, and the right-hand side is always zero. A reduced cost with the wrong
+// sign, after costs or coefficients have changed, is shifted to zero; once the dual method ends, the shifts
+// are taken back, and the primal method goes on. Where this does not reach a proven optimum, HiGHS solves.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -56,11 +58,10 @@ class DualSimplexSolver final : public Solver {
   [[nodiscard]] int highs_solves() const { return highs_solves_; }
 
  private:
-  /// A variable that may enter the basis: the sizes of its pivot and of its reduced cost, and the step at
-  /// which that has passed zero as far as it may.
+  /// A variable that may enter the basis, with the sizes of its pivot and of its reduced cost.
   struct Candidate {
     std::size_t variable;
-    double size, reduced, latest;
+    double size, reduced;
   };
   /// Which way a variable may move from where it is: the statuses of nonbasic variables that are not fixed.
   enum class Way : std::int8_t { none, up, down, both };
@@ -77,13 +78,19 @@ class DualSimplexSolver final : public Solver {
   // What is computed from the basis.
   [[nodiscard]] bool factorise();
   [[nodiscard]] bool prepare();
-  [[nodiscard]] bool apply_changes();
-  [[nodiscard]] bool place(std::size_t j);
+  void apply_changes();
+  void take_over_costs();
+  void place(std::size_t j);
   void compute_primal();
   void compute_dual();
   void move_nonbasic(std::size_t j, double step);
   void move_basics();
   void note_infeasibility(std::size_t position);
+  /// By how much a reduced cost has the wrong sign.
+  [[nodiscard]] double dual_infeasibility(std::size_t j) const {
+    constexpr double wrong[] = {0.0, -1.0, 1.0, 0.0};  // by `Way`
+    return way_[j] == Way::both ? std::fabs(d_[j]) : wrong[static_cast<std::size_t>(way_[j])] * d_[j];
+  }
   [[nodiscard]] bool dual_feasible() const;
   [[nodiscard]] bool corrected();
 
@@ -91,6 +98,7 @@ class DualSimplexSolver final : public Solver {
   [[nodiscard]] bool iterate();
   [[nodiscard]] std::size_t leaving() const;
   void price_row(std::size_t position);
+  void find_candidates(double sign);
   [[nodiscard]] std::size_t entering(double infeasibility);
   /// The size of a reduced cost; 0 where rounding has given it the wrong sign.
   [[nodiscard]] double feasible_cost(std::size_t j) const {
@@ -98,21 +106,41 @@ class DualSimplexSolver final : public Solver {
   }
   void solve_column(std::size_t j);
   void flip();
-  void pivot(std::size_t position, std::size_t in, double target);
+  [[nodiscard]] bool must_refactorise(std::size_t position, std::size_t in) const;
+  /// Exchange the variable at a position, which goes to its bound `target`, for one with this reduced cost.
+  void pivot(std::size_t position, std::size_t in, double target, double reduced);
   void update_weights(std::size_t position, double pivot);
+  void start_reference();
 
+  // Pivots of the primal method, after costs that were shifted are true again.
+  [[nodiscard]] bool iterate_primal();
+  [[nodiscard]] std::size_t improving() const;
+  [[nodiscard]] bool reaches_own_bound(std::size_t in, std::size_t position) const;
+  [[nodiscard]] double distance(std::size_t j, double rate) const;
+  [[nodiscard]] std::size_t blocking(double direction) const;
+
+  [[nodiscard]] bool reach_optimum();
   Status solve_by_highs();
 
   static constexpr auto nowhere = static_cast<std::size_t>(-1);
+  static constexpr double primal_tolerance = 1e-9, dual_tolerance = 1e-9;  // as for HiGHS, see highs.cpp
+  /// Reduced costs may pass zero by this much in exchange for a larger pivot: far below `dual_tolerance`, so
+  /// that the basis stays dual feasible. Likewise values their bounds in the primal method.
+  static constexpr double harris_tolerance = 1e-10;
+  /// Smaller pivots would amplify rounding errors of the factors beyond the other tolerances.
+  static constexpr double pivot_tolerance = 1e-7;
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   const Program& program_;
   SparseMatrix matrix_;
   // By variable: columns, then rows.
   std::vector<double> lower_, upper_, cost_, x_, d_;
+  std::vector<double> work_cost_;  // `cost_`, some of it shifted so that the basis is dual feasible
   std::vector<BasisStatus> status_;
   std::vector<Way> way_;
   std::vector<std::size_t> position_;  // in the basis, or none
   std::vector<std::size_t> changed_;   // variables whose bounds are others than `x_` knows
+  std::vector<double> reference_;      // of the weights: 1 if it belongs to it, or 0
   std::vector<double> y_;              // by row
   // By position in the basis.
   std::vector<std::size_t> head_;
@@ -121,12 +149,16 @@ class DualSimplexSolver final : public Solver {
   std::unique_ptr<BasisFactor> factor_;
   bool factorised_ = false;
   bool duals_exact_ = false;  // computed for this basis, not updated
+  bool costs_changed_ = false, shifted_ = false;
   SparseVector row_, column_, change_;
   std::vector<double> alpha_;         // a row of the tableau, by variable
   std::vector<std::size_t> reached_;  // where it may differ from 0: as many as the count says
   std::size_t reached_count_ = 0;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_;  // as many as the count says
+  std::size_t candidate_count_ = 0;
   std::vector<std::size_t> flips_;
+  double norm_ = 0;  // of that row within the reference, squared
+  int reference_pivots_ = 0;
   int iterations_ = 0, highs_solves_ = 0;
   int highs_answers_ = 0;  // answers of HiGHS to the current programme; each but the last failed its proof
   double objective_ = 0;

@@ -45,6 +45,7 @@ void LuFactor::copy_basic_columns(const SparseMatrix& matrix, const std::vector<
   for (std::size_t j = 0; j < matrix.columns(); ++j) {
     if (basic[j] != 0) {
       for (const auto& [row, value] : matrix.column(j)) {
+        if (value == 0) continue;
         indices_.push_back(index(row));
         values_.push_back(value);
       }

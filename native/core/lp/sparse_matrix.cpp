@@ -1,5 +1,7 @@
 #include "core/lp/sparse_matrix.hpp"
 
+#include <algorithm>
+
 namespace cobre::lp {
 
 void SparseMatrix::load(const Program& program) {
@@ -41,6 +43,24 @@ void SparseMatrix::drop_rows_from(std::size_t first) {
   }
   starts_.resize(first + 1);
   entries_.resize(starts_.back());
+}
+
+bool SparseMatrix::set(std::size_t row, std::size_t column, double value) {
+  const auto in_row = entries_.begin() + static_cast<std::ptrdiff_t>(starts_[row]),
+             row_end = entries_.begin() + static_cast<std::ptrdiff_t>(starts_[row + 1]);
+  const auto found = std::find_if(in_row, row_end, [=](const Entry& entry) { return entry.index == column; });
+  if (found == row_end ? value == 0 : found->value == value) return false;
+  std::vector<Entry>& numbers = columns_[column];
+  const auto place =
+      std::find_if(numbers.begin(), numbers.end(), [=](const Entry& entry) { return entry.index >= row; });
+  if (found != row_end) {
+    found->value = place->value = value;
+    return true;
+  }
+  entries_.insert(row_end, {column, value});
+  numbers.insert(place, {row, value});
+  for (std::size_t i = row + 1; i < starts_.size(); ++i) ++starts_[i];
+  return true;
 }
 
 }  // namespace cobre::lp

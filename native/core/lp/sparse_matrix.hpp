@@ -20,6 +20,8 @@ class SparseMatrix {
   void load(const Program& program);
   void add_row(std::span<const int> columns, std::span<const double> values);
   void drop_rows_from(std::size_t first);
+  /// Set a number; whether that has changed it.
+  bool set(std::size_t row, std::size_t column, double value);
 
   [[nodiscard]] std::size_t rows() const { return starts_.size() - 1; }
   [[nodiscard]] std::size_t columns() const { return columns_.size(); }

@@ -39,18 +39,9 @@ bool is_column_target(Target target) {
   return target == Target::fix || target == Target::column_lower || target == Target::column_upper;
 }
 
-/// The solver of our own is for programmes whose basis stays dual feasible from one realisation to the next,
-/// because neither costs nor coefficients change.
-bool is_for_highs(const StageSpec& spec) {
-  const bool steady = std::none_of(spec.places.begin(), spec.places.end(), [](const Place& place) {
-    return place.target == Target::cost || place.target == Target::coefficient;
-  });
-  return !spec.dual_simplex || !steady;
-}
-
 std::unique_ptr<Solver> make_solver(const Program& program, const StageSpec& spec) {
   if (spec.make_solver) return spec.make_solver(program);
-  if (is_for_highs(spec)) return std::make_unique<HighsSolver>(program);
+  if (!spec.dual_simplex) return std::make_unique<HighsSolver>(program);
   return std::make_unique<DualSimplexSolver>(program);
 }
 
@@ -108,7 +99,7 @@ Stage::Stage(const Program& program, StageSpec spec, int threads)
       instances_(at(threads)),
       positions_(spec_.tour.size()),
       blocks_(static_cast<int>(std::max<std::size_t>(1, (spec_.tour.size() + block_size / 2) / block_size))),
-      for_highs_(lp::is_for_highs(spec_)) {
+      for_highs_(!spec_.dual_simplex) {
   for (std::size_t i = 0; i < spec_.tour.size(); ++i) positions_.at(at(spec_.tour[i])) = i;
   for (std::size_t i = 0; i < spec_.in_columns.size(); ++i) {
     const int whole = spec_.in_columns[i], column = reduction_.column(whole);

@@ -90,8 +90,7 @@ class StageSolver:
         discount: the weight of the value that follows.
         value_bound: a lower bound on that value, as a cost.
         families: 1, or 1 and the number of outcomes for one value per outcome (multi cut).
-        dual_simplex: whether a programme whose costs and coefficients do not change has our own solver;
-            otherwise HiGHS solves all.
+        dual_simplex: whether our own solver comes first; otherwise HiGHS solves all.
         reduce: whether what is known before a solve leaves the programme; for comparisons.
     """
 
