@@ -129,9 +129,7 @@ class _Numbers:
         return numbers
 
 
-def _places(
-    series: Mapping[tuple[str, int], Floats], pattern: _Pattern
-) -> Iterator[tuple[Place, Floats]]:
+def _places(series: Mapping[tuple[str, int], Floats], pattern: _Pattern) -> Iterator[tuple[Place, Floats]]:
     """The places of the noise with their values; bounds that are always equal are one place."""
     for kind, both in (("row", "rhs"), ("column", "fix")):
         lower, upper = f"{kind}_lower", f"{kind}_upper"

@@ -385,9 +385,7 @@ class _Trainer:
         """The trial states, by node: those after which something follows."""
         structure = self._task.structure
         visited = zip(structure.groups, self._selecting.visited, strict=True)
-        return {
-            name: states for group, states in visited for name in group if structure.given.children(name)
-        }
+        return {name: states for group, states in visited for name in group if structure.given.children(name)}
 
     def _prepared(self) -> TrainingHistory:
         start = self._task.start
