@@ -11,6 +11,13 @@ from cobre.results._lock import exclusive_output
 from cobre.results._manifest import RunDescription, RunTopology
 from cobre.results._reader import Results, read
 from cobre.results._simulation_tables import POLICY_STAGE, SIMULATION, cost_columns, cost_components
+from cobre.results._solved import (
+    SOLVED_POLICY,
+    SolvedProblem,
+    is_solved,
+    read_solved,
+    write_solved,
+)
 from cobre.results._training_log import TrainingLog
 from cobre.results._training_tables import TRAINING
 from cobre.results._writer import Writer
@@ -18,17 +25,22 @@ from cobre.results._writer import Writer
 __all__ = [
     "POLICY_STAGE",
     "SIMULATION",
+    "SOLVED_POLICY",
     "TRAINING",
     "Column",
     "Results",
     "RunDescription",
     "RunTopology",
+    "SolvedProblem",
     "TrainingLog",
     "Writer",
     "cost_columns",
     "cost_components",
     "exclusive_output",
+    "is_solved",
     "read",
+    "read_solved",
     "schema_of",
     "write_bytes",
+    "write_solved",
 ]

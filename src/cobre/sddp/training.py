@@ -68,6 +68,7 @@ class TrainedPolicy:
         statistics: of solving, over all ranks, in this session.
         topology: ranks and hosts of this session.
         warnings: violations that were found and corrected in this session; usually none.
+        merging: which nodes were merged, or why none were although some could be; empty for most problems.
         visited: by node, the different states after it at which cuts were made; only if they were to be kept.
     """
 
@@ -81,6 +82,7 @@ class TrainedPolicy:
     statistics: Statistics
     topology: Topology
     warnings: tuple[GuardTripped, ...] = ()
+    merging: str = ""
     visited: Mapping[str, Floats] = field(default_factory=dict)
 
     @cached_property
@@ -378,6 +380,7 @@ class _Trainer:
             self._statistics,
             self._engine.comm.topology,
             tuple(self._guards.noticed),
+            str(self._task.structure),
             self._visited() if self._task.keeps_states else {},
         )
 
