@@ -83,9 +83,7 @@ def write(
     return place
 
 
-def html(
-    source: Results | SolvedProblem | str | os.PathLike[str], *, title: str | None = None
-) -> str:
+def html(source: Results | SolvedProblem | str | os.PathLike[str], *, title: str | None = None) -> str:
     """Return the page that `write` writes; arguments and errors are the same."""
     convert, environment = vl_convert(), needed("jinja2").Environment(autoescape=True)
     if isinstance(source, SolvedProblem):
@@ -130,7 +128,8 @@ def _content_of_solved(solved: SolvedProblem) -> dict[str, Any]:
     return {
         **_solved.content(solved),
         "figures": [
-            _drawn(solved, figure, why and _sentence(solved.folder, why)) for figure, why in hindrances.items()
+            _drawn(solved, figure, why and _sentence(solved.folder, why))
+            for figure, why in hindrances.items()
         ],
     }
 

@@ -36,7 +36,9 @@ def lines(solved: SolvedProblem) -> tuple[str, str]:
         policy = f"{bound_name(solved).capitalize()} {bound}; the policy has not been simulated."
     else:
         sampled = count(mean.count, "trajectory", "trajectories")
-        policy = f"Simulated mean {mean_words(mean)} ({sampled}); {bound_name(solved)} {bound}, {_gap(solved)}."
+        policy = (
+            f"Simulated mean {mean_words(mean)} ({sampled}); {bound_name(solved)} {bound}, {_gap(solved)}."
+        )
     trained = f"{count(known['iterations'], 'iteration')} in {duration(known['seconds'])}: {known['reason']}."
     return policy, f"{trained} {known['merging']}".strip()
 
@@ -58,7 +60,9 @@ def _key_figures(solved: SolvedProblem) -> list[KeyFigure]:
     return [
         KeyFigure(f"Simulated {total}", NONE, note="not simulated")
         if mean is None
-        else KeyFigure(f"Simulated {total}", mean_words(mean), note="mean, with its 95 % confidence interval"),
+        else KeyFigure(
+            f"Simulated {total}", mean_words(mean), note="mean, with its 95 % confidence interval"
+        ),
         KeyFigure(bound_name(solved).capitalize(), grouped(known["bound"], DIGITS), note=f"expected {total}"),
         KeyFigure("Gap", _gap(solved).removeprefix("gap ")),
         KeyFigure("Iterations", f"{known['iterations']:,}", note=known["reason"]),
@@ -73,7 +77,9 @@ def _groups(solved: SolvedProblem) -> list[Group]:
     known = solved.summary
     run = ("problem", "sense", "nodes", "states", "merging", "finished_at")
     files = [
-        (path.name, f"{path.stat().st_size:,} B") for path in sorted(solved.folder.iterdir()) if path.is_file()
+        (path.name, f"{path.stat().st_size:,} B")
+        for path in sorted(solved.folder.iterdir())
+        if path.is_file()
     ]
     return [
         Group("Run", [(name.replace("_", " "), str(known[name])) for name in run if known[name] != ""]),

@@ -136,11 +136,15 @@ class VisitTable:
         record = np.full((count, depth, self.width), np.nan)
         states = len(self._problem.states)
         for visit in visits:
-            program = self._problem.nodes[visit.node].program
+            node = self._problem.nodes[visit.node]
+            program = node.program
             rows = record[visit.trajectories - first, visit.step]
             rows[:, 0], rows[:, 1], rows[:, 2] = visit.node, visit.realizations, visit.costs
-            rows[:, 3 : 3 + states], rows[:, 3 + states : 3 + 2 * states] = visit.incoming, visit.outgoing
-            at = 3 + 2 * states
+            at = 3
+            for carried, values in ((node.incoming, visit.incoming), (node.outgoing, visit.outgoing)):
+                own = [i for i, name in enumerate(self._problem.states) if name in carried]
+                rows[:, [at + i for i in own]] = values[:, own]
+                at += states
             for names, known, values in (
                 (self._columns, program.column_names, visit.columns),
                 (self._duals, program.row_names, visit.duals),
