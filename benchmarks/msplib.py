@@ -182,7 +182,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="folder with the library")
-    parser.add_argument("--only", default=",".join(map(str, PROBLEMS)), help="numbers of problems, with commas")
+    parser.add_argument(
+        "--only", default=",".join(map(str, PROBLEMS)), help="numbers of problems, with commas"
+    )
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of training per instance")
     parser.add_argument("--every", action="store_true", help="all instances of each problem, not one")
     parser.add_argument("--apart", action="store_true", help="with nodes that are not merged")

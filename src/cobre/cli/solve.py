@@ -42,18 +42,15 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
         float | None,
         typer.Option(metavar="NUMBER", help="Number that no value can pass; default: computed."),
     ] = None,
-    merge_nodes: Annotated[
-        bool,
-        typer.Option(
-            "--merge-nodes/--no-merge-nodes", help="Train nodes that differ in data alone as one node."
-        ),
-    ] = True,
+    no_merge_nodes: Annotated[
+        bool, typer.Option("--no-merge-nodes", help="Train each node by itself.")
+    ] = False,
     relax_integers: Annotated[
         bool, typer.Option("--relax-integers", help="Take integer variables as continuous.")
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option("-w", "--workers", metavar="N", min=1, help="Number of worker processes, as for run."),
+        typer.Option("-w", "--workers", metavar="N", min=1, help="Worker processes, as for run."),
     ] = None,
     backend: Annotated[
         str, typer.Option(help="Communication backend, as for run.", autocompletion=backend_names)
@@ -100,7 +97,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
         "--simulations": (simulations, 1000),
         "--seed": (seed, 0),
         "--value-bound": (value_bound, None),
-        "--no-merge-nodes": (not merge_nodes, False),
+        "--no-merge-nodes": (no_merge_nodes, False),
         "--relax-integers": (relax_integers, False),
         "--workers": (workers, None),
         "--backend": (backend, "auto"),
@@ -130,7 +127,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
                     iterations,
                     trajectories=trajectories,
                     seed=seed,
-                    merge_nodes=merge_nodes,
+                    merge_nodes=not no_merge_nodes,
                     checkpoint=Checkpoint(saved),
                     resume=saved if resume else None,
                     listeners=listeners,
