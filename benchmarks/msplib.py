@@ -8,9 +8,9 @@ are called ``Problem_06.tar.gz`` but are ZIP files, are unpacked into ``build/ms
 
 Each instance is trained in a process of its own, on one thread, for a budget of seconds that begins with the
 first iteration. Shown are nodes, and those that are left once nodes that differ in data alone are merged;
-states; the seconds from the file to the problem, and from there to the end of the first iteration; iterations
-per second; microseconds per solve in the solver, around it (native code of ours), and outside it (Python); the
-bound at the end; and the memory of the process at its peak.
+states; seconds from the file to the problem, and from there to the end of the first iteration; iterations
+per second; microseconds per solve in the solver, around it (native code of ours), and outside it (Python);
+the bound at the end; and the memory of the process at its peak.
 
 Integers are relaxed. Where no bound on the value can be computed, one is given that no instance comes near:
 ``BOUND``. What the numbers do not mean: a bound after so many seconds is not how good the policy is.

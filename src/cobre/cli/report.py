@@ -46,10 +46,10 @@ def report(
 
     if is_solved(folder):
         solved = read_solved(folder)
-        path, lines = pages.write(solved, output, title=title), pages.reading_of_solved(solved)
+        path, lines = pages.write(solved, output, title=title), [*pages.reading_of_solved(solved)]
     else:
         results = read(folder, partial=True)
-        path, lines = pages.write(results, output, title=title), pages.reading(results)
+        path, lines = pages.write(results, output, title=title), [*pages.reading(results)]
     for line in lines:
         typer.echo(_wrapped(line))
     typer.echo(f"written to {path}")

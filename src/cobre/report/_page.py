@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import cobre
-from cobre.report._about import about, banner, run_groups, status
 from cobre.report import _solved, _solved_figures
+from cobre.report._about import about, banner, run_groups, status
 from cobre.report._draw import FIGURES, available, hindrance, spec_of
 from cobre.report._facts import Facts
 from cobre.report._figure import Columns, Figure, Options
@@ -87,11 +87,12 @@ def html(source: Results | SolvedProblem | str | os.PathLike[str], *, title: str
     """Return the page that `write` writes; arguments and errors are the same."""
     convert, environment = vl_convert(), needed("jinja2").Environment(autoescape=True)
     if isinstance(source, SolvedProblem):
-        results, content = source, _content_of_solved(source)
+        folder, content = source.folder, _content_of_solved(source)
         name = title or Path(source.summary["problem"]).name
     else:
         results = opened(source)
-        content, name = _content(results), title or Facts(results).case_name
+        folder, content = results.folder, _content(results)
+        name = title or Facts(results).case_name
     unescaped = {
         "style": _file("page.css"),
         "script": _file("page.js"),
@@ -99,9 +100,7 @@ def html(source: Results | SolvedProblem | str | os.PathLike[str], *, title: str
     }
     safe = {name: needed("markupsafe").Markup(text) for name, text in unescaped.items()}
     template = environment.from_string(_file("page.html.jinja"))
-    return str(
-        template.render(title=name, version=cobre.__version__, folder=results.folder, **content, **safe)
-    )
+    return str(template.render(title=name, version=cobre.__version__, folder=folder, **content, **safe))
 
 
 def _content(results: Results) -> dict[str, Any]:
@@ -165,7 +164,7 @@ def _drawn(results: Results | SolvedProblem, figure: Figure, missing: str | None
     return _Drawn(
         *(known.name, known.title, known.question, known.height),
         choices=choices,
-        hint=_hint(results, figure.name, options, choices),
+        hint=_hint(results.folder, figure.name, options, choices),
         content=needed("markupsafe").Markup(embedded(content)),
     )
 
@@ -197,13 +196,13 @@ def _evenly(values: list[Any], wanted: int) -> list[Any]:
     return [values[round(i * (len(values) - 1) / (wanted - 1))] for i in range(wanted)]
 
 
-def _hint(results: Results, name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
+def _hint(folder: Path, name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
     """Command that draws what the page leaves out."""
     for choice in choices:
         total = len(options[choice.name])
         if len(choice.options) < total:
             given = " ".join(f"--{each.name} {each.name.upper()}" for each in choices)
-            command = f"cobre plot {shlex.quote(str(results.folder))} {name} {given}"
+            command = f"cobre plot {shlex.quote(str(folder))} {name} {given}"
             kept = f"{len(choice.options)} of {total} {choice.name}s"
             return f"The page shows {kept}, to limit its size. For the others: {command}"
     return ""

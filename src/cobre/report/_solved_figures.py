@@ -137,7 +137,7 @@ def _state_rows(solved: SolvedProblem, state: int) -> Columns:
         mean = np.nanmean(values, axis=0)
     return {
         "from": rounded(np.maximum(steps - 1.0, 0.0)),
-        "to": rounded(steps),
+        "to": rounded(steps.astype(np.float64)),
         "label": ["beginning", *(f"step {step}" for step in steps[1:].tolist())],
         **{name: rounded(each) for name, each in zip(_storage.QUANTILES, quantiles, strict=True)},
         "mean": rounded(mean),

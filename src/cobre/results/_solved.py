@@ -1,4 +1,4 @@
-"""The folder that ``cobre solve`` writes: a policy, the tables of its training and simulation, and a summary."""
+"""The folder that ``cobre solve`` writes: policy, tables of training and simulation, and a summary."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SolvedProblem:
 
     @cached_property
     def states(self) -> dict[str, NDArray[np.float64]]:
-        """Each state before the first step and after each: trajectories by 1 + steps; NaN where it has ended."""
+        """Each state before the first step and after each: trajectories by 1 + steps; NaN where it is not."""
         table = self._table(SIMULATION)
         names = [name.removesuffix("_in") for name in table.column_names[5:] if name.endswith("_in")]
         trajectory, step = (table[name].to_numpy() for name in ("trajectory", "step"))

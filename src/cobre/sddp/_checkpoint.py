@@ -23,7 +23,6 @@ from cobre.sddp._progress import SimulationRecord
 from cobre.sddp._structure import Structure
 from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy
-from cobre.sddp.problem import MultistageProblem
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cobre.lp import Floats, Ints, LinearProgram, Noise, Place, SparseMatrix
+from cobre.lp import Floats, Noise, Place, SparseMatrix
 from cobre.sddp.problem import Node
+
+Places = NDArray[np.integer[Any]]
 
 #: The numbers that a target of noise changes: the vector of a programme, or its matrix.
 _CHANGED = {
@@ -63,18 +67,16 @@ def joint_node(nodes: Sequence[Node], chances: Floats) -> Node | None:
 class _Pattern:
     """The places of a matrix at which one of several programmes, or its noise, has an entry."""
 
-    def __init__(self, shape: tuple[int, int], keys: Ints) -> None:
+    def __init__(self, shape: tuple[int, int], keys: Places) -> None:
         self._shape, self.keys = shape, keys
 
-    def keys_of(self, rows: Ints, columns: Ints) -> Ints:
+    def keys_of(self, rows: Places, columns: Places) -> Places:
         """Return numbers that ascend as the entries of a `SparseMatrix` do."""
-        keys: Ints = np.asarray(columns, np.int64) * self._shape[0] + rows
-        return keys
+        return np.asarray(np.asarray(columns, np.int64) * self._shape[0] + rows)
 
-    def at(self, rows: Ints, columns: Ints) -> Ints:
+    def at(self, rows: Places, columns: Places) -> Places:
         """Return the numbers of entries."""
-        places: Ints = np.searchsorted(self.keys, self.keys_of(rows, columns))
-        return places
+        return np.asarray(np.searchsorted(self.keys, self.keys_of(rows, columns)))
 
     def place(self, number: int) -> tuple[int, int]:
         """Return the row and column of an entry."""
@@ -85,7 +87,7 @@ class _Pattern:
         """Return the matrix with these values, zeros included."""
         rows, columns = self.keys % max(self._shape[0], 1), self.keys // max(self._shape[0], 1)
         starts = np.searchsorted(columns, np.arange(self._shape[1] + 1))
-        return SparseMatrix(self._shape, starts, rows, values)
+        return SparseMatrix(self._shape, starts.astype(np.int32), rows.astype(np.int32), values)
 
 
 def _pattern(nodes: Sequence[Node]) -> _Pattern:
@@ -120,7 +122,7 @@ class _Numbers:
         different[list(self._set[name])] = True
         return different
 
-    def realized(self, name: str, places: Ints) -> Floats:
+    def realized(self, name: str, places: Places) -> Floats:
         """Return some numbers of a vector: realisations by places."""
         numbers = np.tile(self.values[name][places], (len(self._noise), 1))
         for i, place in enumerate(places.tolist()):
