@@ -1,6 +1,7 @@
 """Nodes that differ in data alone are one node in training, and all of themselves in every result."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,13 +12,18 @@ from cobre.errors import PolicyFileError, SolveError
 from cobre.lp import LinearProgram, Noise, realized
 from cobre.sddp import (
     AVaR,
+    ExecutionOptions,
     Given,
     Level1,
     MultistageProblem,
     Node,
     Policy,
+    SimulationTask,
     TrainingStarted,
+    TrainingTask,
+    execute,
     simulate,
+    simulate_streaming,
     train,
 )
 from cobre.sddp._method import Method
@@ -248,6 +254,39 @@ def test_a_simulation_has_the_nodes_as_given(trained):
     assert max(table["realization"].to_pylist()) == 1
 
 
+def test_a_simulation_by_merged_nodes_is_that_by_all_nodes(trained):
+    """The same trajectories, on the nodes as given; columns and duals, too, up to the last bits."""
+    problem, policy = lattice(), trained.policy
+    names = {"columns": ("thermal1", "release0"), "duals": ("demand",)}
+    merged = SimulationTask.checked(problem, policy, 120, seed=7)
+    assert len(merged.merged.trained.nodes) == 4
+    tables = [
+        execute(partial(task.tabulate, policy, **names), ExecutionOptions()).table
+        for task in (merged, replace(merged, merged=None))
+    ]
+    for name in ("trajectory", "step", "node", "realization"):
+        assert tables[0][name].to_pylist() == tables[1][name].to_pylist()
+    for name in tables[0].column_names[4:]:
+        one, two = (table[name].to_numpy() for table in tables)
+        np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+def test_nodes_that_were_trained_apart_are_simulated_apart():
+    problem = lattice()
+    policy = train(problem, 2, merge_nodes=False).policy
+    assert SimulationTask.checked(problem, policy, 10).merged.trained is problem
+
+
+def test_a_recorder_sees_the_nodes_as_given(trained):
+    problem, seen = lattice(), []
+    totals = simulate_streaming(problem, trained.policy, seen.extend, 40, seed=7)
+    assert totals == pytest.approx(simulate(problem, trained.policy, 40, seed=7).totals)
+    for visit in seen:
+        noise = problem.nodes[visit.node].noise
+        np.testing.assert_array_equal(visit.noise, noise.table[visit.realizations])
+    assert {visit.node for visit in seen} == set(range(10))
+
+
 def test_a_resumed_training_has_the_bits_of_one_that_was_not_interrupted(tmp_path):
     """Cut selection has a memory by trained node, too."""
     how = {"seed": 3, "trajectories": 4, "selection": Level1(every=2)}
@@ -273,8 +312,6 @@ def test_a_warm_start_has_the_cuts_of_either_way(before, after):
 
 
 def test_states_are_those_of_all_nodes_of_a_group():
-    from cobre.sddp import ExecutionOptions, TrainingTask  # noqa: PLC0415
-
     problem = lattice()
     task = replace(TrainingTask.checked(problem, Method(), 2), keeps_states=True)
     visited = task.run(ExecutionOptions()).visited

@@ -23,7 +23,7 @@ from cobre.sddp._joint import joint_node
 from cobre.sddp._method import Method
 from cobre.sddp.policy import NodeRecord, Policy
 from cobre.sddp.problem import ROOT, MultistageProblem, Node
-from cobre.sddp.sampling import InSample
+from cobre.sddp.sampling import InSample, Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +43,19 @@ class Structure:
     kept: str = ""
 
     @classmethod
+    def of_itself(cls, problem: MultistageProblem, kept: str = "") -> Self:
+        """Return the structure of a problem that is trained as it is."""
+        return cls(problem, problem, tuple((name,) for name in problem.index), kept)
+
+    @classmethod
     def found(cls, problem: MultistageProblem, method: Method) -> Self:
         """Find the structure of a valid problem."""
-        alone, parents = tuple((name,) for name in problem.index), _parents(problem)
+        parents = _parents(problem)
         candidates = _groups(problem, method, parents)
-        if len(candidates) == len(alone):
-            return cls(problem, problem, alone)
+        if len(candidates) == len(problem.nodes):
+            return cls.of_itself(problem)
         if reason := _obstacle(method):
-            return cls(problem, problem, alone, reason)
+            return cls.of_itself(problem, reason)
         merged: dict[str, tuple[Node, tuple[str, ...]]] = {}
         for group in candidates:
             node = _merged(problem, group, parents) if len(group) > 1 else None
@@ -59,8 +64,8 @@ class Structure:
                 merged[name] = (own, (name,)) if node is None else (node, group)
         ordered = [merged[name] for name in problem.index if name in merged]
         groups = tuple(members for _, members in ordered)
-        if len(groups) == len(alone):
-            return cls(problem, problem, alone)
+        if len(groups) == len(problem.nodes):
+            return cls.of_itself(problem)
         return cls(problem, _with_groups(problem, [node for node, _ in ordered], groups), groups)
 
     def __str__(self) -> str:
@@ -71,6 +76,33 @@ class Structure:
             return ""
         nodes = count(len(self.given.nodes), "node")
         return f"{nodes} merged into {len(self.groups):,}, of which they are realisations"
+
+    @classmethod
+    def of_simulation(cls, problem: MultistageProblem, method: Method, policy: Policy) -> Self:
+        """Find the nodes that can be simulated as one: they share their cuts and the names of columns."""
+        found = cls.found(problem, method)
+        for group in found.groups:
+            nodes = [problem.nodes[problem.index[name]].program for name in group]
+            names = {(program.column_names, program.row_names) for program in nodes}
+            if len(names) > 1 or len({id(policy.records[name]) for name in group}) > 1:
+                return cls.of_itself(problem)
+        return found
+
+    def located(self, sample: Sample) -> Sample:
+        """Return a sample of the given problem as one of the trained problem."""
+        if self.trained is self.given:
+            return sample
+        number, first = (np.empty(len(self.given.nodes), np.int32) for _ in range(2))
+        for place, group in enumerate(self.groups):
+            rows = 0
+            for member in map(self.given.index.__getitem__, group):
+                number[member], first[member] = place, rows
+                rows += len(self.given.nodes[member].noise)
+        going = sample.nodes >= 0
+        return Sample(
+            np.where(going, number[sample.nodes], -1).astype(np.int32),
+            np.where(going, first[sample.nodes] + sample.rows, 0).astype(np.int32),
+        )
 
     def at_leaders(self, numbers: Floats) -> Floats:
         """Return those of the first members, of numbers that are equal for all members of a group."""
