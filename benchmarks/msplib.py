@@ -152,7 +152,8 @@ def run(paths: list[Path], budget_s: float, console: Console, *, merge_nodes: bo
 
 def table(result: dict[str, Any]) -> Table:
     """Return the table of all instances."""
-    shown = Table(title=f"MSPLib, {result['budget_s']:g} s of training each, one thread")
+    apart = "" if result["merge_nodes"] else ", each node by itself"
+    shown = Table(title=f"MSPLib, {result['budget_s']:g} s of training each, one thread{apart}")
     shown.add_column("instance")
     for name in (
         *("nodes", "merged", "states", "read, s", "first, s", "iterations", "it/s"),
