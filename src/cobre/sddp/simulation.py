@@ -190,7 +190,7 @@ class SimulationTask:
         method = Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
         require_valid(problem, method, findings)
         require_fitting(policy, problem)
-        return cls(problem, method, Structure.of_simulation(problem, method, policy))
+        return cls(problem, method, merged=Structure.of_simulation(problem, method, policy))
 
     def facts(self, policy: Policy) -> dict[str, Any]:
         """Return what decides the bits of a simulation of a policy, in JSON's types."""
