@@ -29,7 +29,7 @@ from cobre.sddp import (
 from cobre.sddp._method import Method
 from cobre.sddp._structure import Structure
 from tests.sddp.bits import Bits, first_difference
-from tests.sddp.bodies import STUDIES, chain, lattice
+from tests.sddp.bodies import STUDIES, chain, circle, lattice
 from tests.sddp.extensive import optimal_value, value_after
 from tests.sddp.random_problems import CAPACITY, problems
 from tests.sddp.test_right import EXACT, measures, train_to
@@ -99,20 +99,22 @@ def test_cuts_of_all_nodes_are_valid(drawn, data):
         assert sign * policy.value(node.name, state).value <= sign * true + 1e-6 * (1 + abs(true))
 
 
+def split(node):
+    """A node for each realisation."""
+    return [
+        replace(
+            node,
+            name=f"{node.name}.{k}",
+            program=realized(node.program, node.noise.places, row),
+            noise=Noise(),
+        )
+        for k, row in enumerate(node.noise.table)
+    ]
+
+
 def as_lattice(problem):
     """A chain with a node for each realisation."""
-    layers = [
-        [
-            replace(
-                node,
-                name=f"{node.name}.{k}",
-                program=realized(node.program, node.noise.places, row),
-                noise=Noise(),
-            )
-            for k, row in enumerate(node.noise.table)
-        ]
-        for node in problem.nodes
-    ]
+    layers = [split(node) for node in problem.nodes]
     ways = [
         [node.noise.probabilities.tolist()] * before
         for before, node in zip([1, *map(len, layers)], problem.nodes, strict=False)
@@ -135,6 +137,24 @@ def test_a_lattice_converges_like_the_chain_that_it_is(sense):
     sign = 1 if sense == "min" else -1
     assert merged == pytest.approx(stages, rel=1e-3)
     assert sign * (stages - apart) > 0.02 * abs(stages)
+
+
+def test_a_cycle_of_independent_stages_is_merged():
+    """Its nodes follow each other for ever; each stage is one node again, with the value of the circle."""
+    problem = circle()
+    seasons = [split(node) for node in problem.nodes]
+    chances = [node.noise.probabilities for node in problem.nodes]
+    ways = [
+        {node.name: float(chance) for node, chance in zip(season, own, strict=True)}
+        for season, own in zip(seasons, chances, strict=True)
+    ]
+    transitions = {node.name: ways[(i + 1) % 3] for i, season in enumerate(seasons) for node in season}
+    every = [node for season in seasons for node in season]
+    whole = MultistageProblem(every, problem.initial_state, ways[0], transitions)
+    assert [len(group) for group in structure_of(whole).groups] == [3, 3, 3]
+    assert train(whole, 8, trajectories=3).bound == pytest.approx(
+        train(problem, 8, trajectories=3).bound, rel=1e-3
+    )
 
 
 def alike(**changes):
