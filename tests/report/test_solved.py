@@ -10,7 +10,7 @@ import pytest
 from cobre import report
 from cobre.errors import ResultsError
 from cobre.report import _solved_figures as figures
-from cobre.results import is_solved, read_solved
+from cobre.results import begin_solved, is_solved, read_solved
 from tests.cli.commands import cobre
 from tests.formats.files import NEWSVENDOR, mspformat, stochoptformat, write
 from tests.report.browser import opened, started
@@ -114,6 +114,18 @@ def test_without_a_simulation_the_page_says_how_to_get_one(solved, tmp_path):
     known = read_solved(tmp_path / "news.output")
     assert "has not been simulated" in report.reading_of_solved(known)[0]
     assert "There is no simulation; solve with --simulations 1000." in report.html(known)
+
+
+def test_a_run_that_has_not_finished_says_how_to_go_on(solved, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(solved.folder, folder)
+    begin_solved(folder)
+    for command in ("report", "summary"):
+        code, _, err = cobre(command, folder)
+        assert (code, err) == (
+            3,
+            f"error: {folder}: cobre solve has not finished; resume it with the same command and --resume\n",
+        )
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
     It trains a policy and simulates it. The output folder gets the policy and tables of both.
     """
     from cobre import study  # noqa: PLC0415  slow import
-    from cobre.results import SOLVED_POLICY  # noqa: PLC0415
+    from cobre.results import SOLVED_POLICY, begin_solved  # noqa: PLC0415
     from cobre.sddp import Checkpoint, ExecutionOptions, simulate, train  # noqa: PLC0415
 
     folder = output or file.with_name(f"{_name(file)}.output")
@@ -115,7 +115,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
         with study.joined(ExecutionOptions(workers, backend, threads)) as execution:
             problem = execution.together(lambda: _read(file, lattice, relax_integers, value_bound))
             if is_root:
-                folder.mkdir(parents=True, exist_ok=True)
+                begin_solved(folder)
             if is_root and not quiet and output_format == "human":
                 sizes = f"{count(len(problem.nodes), 'node')}, {count(len(problem.states), 'state')}"
                 typer.echo(f"{file}: {sizes}", err=True)

@@ -14,6 +14,7 @@ from cobre.results._simulation_tables import POLICY_STAGE, SIMULATION, cost_colu
 from cobre.results._solved import (
     SOLVED_POLICY,
     SolvedProblem,
+    begin_solved,
     is_solved,
     read_solved,
     write_solved,
@@ -34,6 +35,7 @@ __all__ = [
     "SolvedProblem",
     "TrainingLog",
     "Writer",
+    "begin_solved",
     "cost_columns",
     "cost_components",
     "exclusive_output",

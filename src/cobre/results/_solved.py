@@ -110,16 +110,23 @@ def write_solved(
     (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
+def begin_solved(folder: Path) -> None:
+    """Make the folder of a problem that is to be solved; an earlier summary is of another run from now on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SUMMARY).unlink(missing_ok=True)
+
+
 def is_solved(folder: Path) -> bool:
-    """Whether a folder is one that ``cobre solve`` has written to its end."""
-    return (folder / SUMMARY).is_file() and (folder / BOUNDS).is_file()
+    """Whether ``cobre solve`` has written to a folder, to its end or not."""
+    known = any((folder / name).is_file() for name in (SOLVED_POLICY, SUMMARY))
+    return known and not (folder / "training").is_dir()
 
 
 def read_solved(folder: Path) -> SolvedProblem:
     """Read the folder of a solved problem.
 
     Raises:
-        ResultsError: its summary is missing or damaged.
+        ResultsError: its summary is missing, since the run has not finished, or damaged.
     """
     path = folder / SUMMARY
     try:
@@ -127,7 +134,8 @@ def read_solved(folder: Path) -> SolvedProblem:
         if summary["event"] != "solve_finished":
             raise ValueError("it is the summary of something else")
     except FileNotFoundError as error:
-        raise ResultsError(str(path), "missing", "there is no such file; solve the problem again") from error
+        reason = "cobre solve has not finished; resume it with the same command and --resume"
+        raise ResultsError(str(folder), "incomplete", reason) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultsError(
             str(path), "damaged", f"it cannot be read ({error}); solve the problem again"
