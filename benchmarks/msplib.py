@@ -10,7 +10,8 @@ Each instance is trained in a process of its own, on one thread, for a budget of
 first iteration. Shown are nodes, and those that are left once nodes that differ in data alone are merged;
 states; seconds from the file to the problem, and from there to the end of the first iteration; iterations
 per second; microseconds per solve in the solver, around it (native code of ours), and outside it (Python);
-the bound at the end; and the memory of the process at its peak.
+those of the processor for all of it, which a busy machine changes least; the bound at the end; and the memory
+of the process at its peak.
 
 Integers are relaxed. Where no bound on the value can be computed, one is given that no instance comes near:
 ``BOUND``. What the numbers do not mean: a bound after so many seconds is not how good the policy is.
@@ -76,15 +77,16 @@ def measure(path: Path, budget_s: float, *, merge_nodes: bool) -> dict[str, Any]
     begin = time.perf_counter()
     problem = read_mspformat(path, relax_integers=True)
     read_s = time.perf_counter() - begin
-    begin, seen = time.perf_counter(), _Seen()
+    begin, seen, cpu = time.perf_counter(), _Seen(), time.process_time()
     how = {"threads": 1, "listeners": seen, "merge_nodes": merge_nodes, "backend": "local"}
     given = False
     try:
         result = train(problem, TimeLimit(budget_s), **how)
     except InvalidProblem:
-        given, begin = True, time.perf_counter()
+        given, begin, cpu = True, time.perf_counter(), time.process_time()
         problem = _bounded(problem)
         result = train(problem, TimeLimit(budget_s), **how)
+    cpu = time.process_time() - cpu
     statistics, last = result.statistics, result.log[-1]
     trained_s = last.seconds
     return {
@@ -101,6 +103,7 @@ def measure(path: Path, budget_s: float, *, merge_nodes: bool) -> dict[str, Any]
         "solver_us": 1e6 * statistics.solver_s / statistics.solves,
         "around_us": 1e6 * (statistics.solving_s - statistics.solver_s) / statistics.solves,
         "rest_us": 1e6 * max(trained_s - statistics.solving_s, 0.0) / statistics.solves,
+        "cpu_us": 1e6 * cpu / statistics.solves,
         "retries": statistics.retries,
         "bound": result.bound,
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
@@ -157,7 +160,7 @@ def table(result: dict[str, Any]) -> Table:
     shown.add_column("instance")
     for name in (
         *("nodes", "merged", "states", "read, s", "first, s", "iterations", "it/s"),
-        *("solver, µs", "around, µs", "rest, µs", "retries", "bound", "MB"),
+        *("solver, µs", "around, µs", "rest, µs", "CPU, µs", "retries", "bound", "MB"),
     ):
         shown.add_column(name, justify="right")
     for row in result["instances"]:
@@ -170,7 +173,7 @@ def table(result: dict[str, Any]) -> Table:
             f"{row['first_s']:.2f}",
             f"{row['iterations']:,}",
             f"{row['iterations_per_s']:.3g}",
-            *(f"{row[name]:.2f}" for name in ("solver_us", "around_us", "rest_us")),
+            *(f"{row[name]:.2f}" for name in ("solver_us", "around_us", "rest_us", "cpu_us")),
             f"{row['retries']:,}",
             f"{row['bound']:.9g}{'*' if row['bound_given'] else ''}",
             f"{row['memory_mb']:.0f}",
