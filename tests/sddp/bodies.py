@@ -113,6 +113,13 @@ def markov(sense="min"):
     return MultistageProblem.markovian(layers, ways, initial(3), sense=sense)
 
 
+def lattice():
+    """Stages that are independent of each other, each with nodes that differ in data."""
+    layers = [[node(10 * t + k, f"t{t}.{k}", count=2) for k in range(1 + 2 * (t > 0))] for t in range(4)]
+    ways = [[[1.0]], [[0.5, 0.2, 0.3]], [[0.1, 0.6, 0.3]] * 3, [[0.25, 0.35, 0.4]] * 3]
+    return MultistageProblem.markovian(layers, ways, initial(3))
+
+
 def circle():
     return MultistageProblem.cyclic(
         [node(70 + t, f"season{t}", count=3, discount=0.6) for t in range(3)], initial(3)
@@ -188,6 +195,7 @@ def studies():
             {"trajectories": 5, "stop": [SimulationStopping(30, 2, 2, 1.0, 0.05), IterationLimit(12)]},
         ),
         "markov multi": Study(markov("max"), {"trajectories": 6, "stop": 5, "cuts": "multi"}),
+        "lattice": Study(lattice(), {"trajectories": 5, "stop": 6, "selection": Level1(every=2)}),
         "circle": Study(
             circle(), {"trajectories": 2, "stop": 5, "selection": LimitedMemoryLevel1(every=2, window=3)}
         ),

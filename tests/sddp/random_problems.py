@@ -37,8 +37,12 @@ class Drawn:
 
 
 @st.composite
-def problems(draw, *, risk_averse=True, value_bound=None):
-    """Draw a problem; ``value_bound`` says whether it has one, None lets that be drawn."""
+def problems(draw, *, risk_averse=True, value_bound=None, independent=False):
+    """Draw a problem.
+
+    ``value_bound`` says whether it has one, None lets that be drawn. ``independent`` stages have nodes that
+    differ in numbers alone, with probabilities that do not depend on the stage before.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     states = [f"s{i}" for i in range(draw(st.integers(1, 4)))]
     sense = draw(st.sampled_from(["min", "max"]))
@@ -68,11 +72,15 @@ def problems(draw, *, risk_averse=True, value_bound=None):
         )
     if draw(st.booleans()):  # the last leave nothing behind
         layers[-1] = [replace(node, outgoing={}) for node in layers[-1]]
+    if independent:
+        layers = [[_with_offset(node, layer[0].program.offset) for node in layer] for layer in layers]
     matrices = [
         [_chances(rng, len(after)).tolist() for _ in before]
         for before, after in zip([[None], *layers], layers, strict=False)
     ]
-    if draw(st.booleans()):  # some ways end early
+    if independent:
+        matrices = [[matrix[0]] * len(matrix) for matrix in matrices]
+    elif draw(st.booleans()):  # some ways end early
         for matrix in matrices[1:]:
             matrix[0] = [p * 0.75 for p in matrix[0]]
     initial = {state: float(rng.integers(0, CAPACITY + 1)) for state in states}
@@ -164,6 +172,10 @@ def _node(rng, name, states, controls, *, sense, kinds, count, discount):
         Noise(_chances(rng, count), **{kind: noise[kind] for kind in sorted(kinds)}),
         discount,
     )
+
+
+def _with_offset(node, offset):
+    return replace(node, program=replace(node.program, offset=offset))
 
 
 def _value_bound(nodes, sense):

@@ -18,7 +18,7 @@ def report(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="Result folder: CASE/output, or the --output of the run.",
+            help="Result folder: CASE/output, or the --output of run or solve.",
             autocompletion=result_folders,
         ),
     ],
@@ -41,12 +41,16 @@ def report(
     Exits with 0 on success, 2 if plotting dependencies are missing (pip install
     'cobre-parallel[report]'), 3 if the folder has no results or the file cannot be written.
     """
-    from cobre.report import reading, write  # noqa: PLC0415  slow import
-    from cobre.results import read  # noqa: PLC0415
+    from cobre import report as pages  # noqa: PLC0415  slow import
+    from cobre.results import is_solved, read, read_solved  # noqa: PLC0415
 
-    results = read(folder, partial=True)
-    path = write(results, output, title=title)
-    for line in reading(results):
+    if is_solved(folder):
+        solved = read_solved(folder)
+        path, lines = pages.write(solved, output, title=title), [*pages.reading_of_solved(solved)]
+    else:
+        results = read(folder, partial=True)
+        path, lines = pages.write(results, output, title=title), [*pages.reading(results)]
+    for line in lines:
         typer.echo(_wrapped(line))
     typer.echo(f"written to {path}")
     if show:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import platform
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import cobre
 from cobre.cli._complete import backend_names
 from cobre.cli._console import COLOR_HELP, Color, plain_warnings
 from cobre.cli._exit import given_options, launched_here, resumable
@@ -17,9 +20,6 @@ from cobre.formatting import count
 
 if TYPE_CHECKING:
     from cobre.sddp import MultistageProblem, SimulatedTrajectories, TrainedPolicy
-
-#: The policy in the output folder; it is also the checkpoint.
-POLICY = "policy.cobre"
 
 
 def solve(  # noqa: PLR0913, PLR0917  the options of a command
@@ -42,12 +42,15 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
         float | None,
         typer.Option(metavar="NUMBER", help="Number that no value can pass; default: computed."),
     ] = None,
+    no_merge_nodes: Annotated[
+        bool, typer.Option("--no-merge-nodes", help="Train each node by itself.")
+    ] = False,
     relax_integers: Annotated[
         bool, typer.Option("--relax-integers", help="Take integer variables as continuous.")
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option("-w", "--workers", metavar="N", min=1, help="Number of worker processes, as for run."),
+        typer.Option("-w", "--workers", metavar="N", min=1, help="Worker processes, as for run."),
     ] = None,
     backend: Annotated[
         str, typer.Option(help="Communication backend, as for run.", autocompletion=backend_names)
@@ -83,6 +86,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
     It trains a policy and simulates it. The output folder gets the policy and tables of both.
     """
     from cobre import study  # noqa: PLC0415  slow import
+    from cobre.results import SOLVED_POLICY, begin_solved  # noqa: PLC0415
     from cobre.sddp import Checkpoint, ExecutionOptions, simulate, train  # noqa: PLC0415
 
     folder = output or file.with_name(f"{_name(file)}.output")
@@ -93,6 +97,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
         "--simulations": (simulations, 1000),
         "--seed": (seed, 0),
         "--value-bound": (value_bound, None),
+        "--no-merge-nodes": (no_merge_nodes, False),
         "--relax-integers": (relax_integers, False),
         "--workers": (workers, None),
         "--backend": (backend, "auto"),
@@ -102,7 +107,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
         "--quiet": (quiet, False),
         "--color": (color, "auto"),
     }
-    saved = folder / POLICY
+    saved = folder / SOLVED_POLICY
     command = shlex.join(["cobre", "solve", str(file), *given_options(options), "--resume"])
     is_root = launched_here().rank == 0
     reporter = reporter_for(output_format, quiet=quiet, color=color, is_root=is_root)
@@ -110,7 +115,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
         with study.joined(ExecutionOptions(workers, backend, threads)) as execution:
             problem = execution.together(lambda: _read(file, lattice, relax_integers, value_bound))
             if is_root:
-                folder.mkdir(parents=True, exist_ok=True)
+                begin_solved(folder)
             if is_root and not quiet and output_format == "human":
                 sizes = f"{count(len(problem.nodes), 'node')}, {count(len(problem.states), 'state')}"
                 typer.echo(f"{file}: {sizes}", err=True)
@@ -122,6 +127,7 @@ def solve(  # noqa: PLR0913, PLR0917  the options of a command
                     iterations,
                     trajectories=trajectories,
                     seed=seed,
+                    merge_nodes=not no_merge_nodes,
                     checkpoint=Checkpoint(saved),
                     resume=saved if resume else None,
                     listeners=listeners,
@@ -187,6 +193,15 @@ def _figures(
         "simulation": None
         if estimate is None
         else {"trajectories": estimate.count, "mean": estimate.mean, "half_width_95": _half(estimate)},
+        "merging": policy.merging,
+        "method": dict(policy.policy.method),
+        "workers": {
+            "backend": policy.topology.backend,
+            "world_size": policy.topology.size,
+            "hosts": list(policy.topology.hosts),
+        },
+        "versions": {"cobre": cobre.__version__, "python": platform.python_version()},
+        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "output_directory": str(folder),
     }
 
@@ -199,26 +214,22 @@ def _write(
     folder: Path, policy: TrainedPolicy, simulated: SimulatedTrajectories | None, figures: dict[str, Any]
 ) -> None:
     """Write the tables of bounds and simulation, and the outcome."""
-    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # noqa: PLC0415
+    from cobre.results import write_solved  # noqa: PLC0415
 
-    bounds = pa.table(
-        {
-            "iteration": [event.iteration for event in policy.log],
-            "bound": policy.bounds,
-            "raw_bound": policy.raw_bounds,
-            "mean": [estimate.mean for estimate in policy.estimates],
-            "standard_deviation": [estimate.standard_deviation for estimate in policy.estimates],
-            "cuts_added": [event.cuts_added for event in policy.log],
-            "cuts_repeated": [event.cuts_repeated for event in policy.log],
-            "cuts_active": [event.cuts_active for event in policy.log],
-            "seconds": [event.seconds for event in policy.log],
-        }
-    )
-    pq.write_table(bounds, folder / "bounds.parquet")
-    if simulated is not None:
-        pq.write_table(simulated.table, folder / "simulation.parquet")
-    (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    bounds = {
+        "iteration": [event.iteration for event in policy.log],
+        "bound": policy.bounds,
+        "raw_bound": policy.raw_bounds,
+        "mean": [estimate.mean for estimate in policy.estimates],
+        "standard_deviation": [estimate.standard_deviation for estimate in policy.estimates],
+        "trajectories": [estimate.count for estimate in policy.estimates],
+        "cuts_added": [event.cuts_added for event in policy.log],
+        "cuts_repeated": [event.cuts_repeated for event in policy.log],
+        "cuts_active": [event.cuts_active for event in policy.log],
+        "seconds": [event.seconds for event in policy.log],
+    }
+    table, totals = (None, None) if simulated is None else (simulated.table, simulated.totals)
+    write_solved(folder, figures, bounds, table, totals)
 
 
 def _show(figures: dict[str, Any], output_format: Format, *, quiet: bool) -> None:

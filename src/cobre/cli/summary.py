@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cobre.cli import _console
 from cobre.cli._complete import any_folders
 from cobre.cli._console import ColorOption, FormatOption
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 #: Rows per table without ``--all``.
 FEW = 15
@@ -34,8 +37,12 @@ def summary(
 
     Exits with 0 on success, 1 for an invalid case, 3 if the folder is neither or a file is damaged.
     """
+    from cobre.results import is_solved  # noqa: PLC0415
+
     console = _console.stdout(color)
-    if is_result(folder):
+    if is_solved(folder):
+        found = _of_solved(console, folder, output_format)
+    elif is_result(folder):
         from cobre.cli import _show_results as show  # noqa: PLC0415  slow import
         from cobre.report import summary as of_results  # noqa: PLC0415
 
@@ -55,6 +62,20 @@ def summary(
         found = case.to_dict()
     if output_format == "json":
         typer.echo(json.dumps(found, indent=2))
+
+
+def _of_solved(console: Console, folder: Path, output_format: str) -> dict[str, Any]:
+    """Summarise what ``cobre solve`` has written; return it in JSON's types."""
+    from cobre.cli import _tables  # noqa: PLC0415
+    from cobre.report import facts_of_solved  # noqa: PLC0415
+    from cobre.results import read_solved  # noqa: PLC0415
+
+    solved = read_solved(folder)
+    if output_format == "human":
+        _tables.heading(console, str(folder), "complete", "green")
+        _tables.facts(console, facts_of_solved(solved))
+        _tables.next_steps(console, ["report", str(folder)])
+    return solved.summary
 
 
 def is_result(folder: Path) -> bool:

@@ -84,10 +84,12 @@ class ProgressState:
         if event is None:
             return []
         threads = f" ({event.threads_reason})" if event.threads_reason else ""
+        merging = [event.merging] if event.merging else []
         return [
             f"training {count(event.nodes, 'node')} with {count(event.states, 'state')}, "
             f"{count(event.trajectories, 'trajectory', 'trajectories')} per iteration, on "
             f"{count(event.ranks, 'rank')} of {count(event.threads, 'thread')}{threads} over {event.backend}",
+            *merging,
             f"stopping rule: {event.stop}",
         ]
 

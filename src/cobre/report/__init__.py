@@ -16,6 +16,8 @@ from cobre.report._draw import FIGURES, available, caption, draw, figure, rows, 
 from cobre.report._figure import Figure
 from cobre.report._page import html, write
 from cobre.report._reading import reading
+from cobre.report._solved import facts as facts_of_solved
+from cobre.report._solved import lines as reading_of_solved
 from cobre.report._source import Source
 from cobre.report._summary import (
     DeficitSummary,
@@ -49,9 +51,11 @@ __all__ = [
     "compare",
     "cost_label",
     "draw",
+    "facts_of_solved",
     "figure",
     "html",
     "reading",
+    "reading_of_solved",
     "rows",
     "save",
     "spec",

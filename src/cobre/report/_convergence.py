@@ -79,9 +79,19 @@ def history(results: Results) -> ConvergenceHistory:
         raise ResultsError(
             place, "incomplete", "no iteration has finished yet; wait for the first checkpoint"
         )
-    number, bound, sampled, gap, cuts, deviation, count = (
-        np.asarray(table[name].to_numpy(), np.float64) for name in READ
-    )
+    return history_of(*(np.asarray(table[name].to_numpy(), np.float64) for name in READ))
+
+
+def history_of(  # noqa: PLR0913, PLR0917  the columns of a table
+    number: Floats,
+    bound: Floats,
+    sampled: Floats,
+    gap: Floats,
+    cuts: Floats,
+    deviation: Floats,
+    count: Floats,
+) -> ConvergenceHistory:
+    """Return the history with these columns, and means over as many iterations as make one readable."""
     window = int(min(np.ceil(ENOUGH / count.mean()), max(1, RECENT * len(count))))
     mean, spread, size = pooled(sampled, deviation, count, window)
     samples = zip(mean.tolist(), spread.tolist(), size.astype(int).tolist(), strict=True)
@@ -122,7 +132,11 @@ def needs_iterations(results: Results) -> Options:
 
 def rows(results: Results) -> Columns:
     """One row per iteration."""
-    known, reference = history(results), simulated(results)
+    return rows_of(history(results), simulated(results))
+
+
+def rows_of(known: ConvergenceHistory, reference: Estimate | None) -> Columns:
+    """One row per iteration, with the simulated mean in each."""
     columns = {
         "iteration": known.iteration,
         "bound": known.bound,
@@ -141,12 +155,23 @@ def rows(results: Results) -> Columns:
 
 def chart(results: Results, theme: Theme) -> Any:
     """Lines with confidence bands, scaled to the later iterations."""
+    return chart_of(history(results), simulated(results), theme)
+
+
+def chart_of(
+    known: ConvergenceHistory,
+    reference: Estimate | None,
+    theme: Theme,
+    bound: str = BOUND,
+    title: str = "cost, $",
+) -> Any:
+    """The chart with other words for the bound and the axis."""
     alt = altair()
-    y = money_y("cost, $", _range(results))
+    y = money_y(title, _range(known, reference))
     steps = alt.Axis(format="d", tickMinStep=1)
     x = alt.X("iteration:Q", title="iteration", axis=steps, scale=alt.Scale(nice=False, zero=False))
-    sampled = history(results).sampled_name
-    names = [BOUND, sampled, *([SIMULATED] if simulated(results) else [])]
+    sampled = known.sampled_name
+    names = [bound, sampled, *([SIMULATED] if reference else [])]
     stroke = alt.Stroke(**key(names, theme.series))
     dots = alt.Chart().mark_point(clip=True, size=12, filled=True, opacity=0.35, color=theme.series[1])
     band = alt.Chart().mark_area(clip=True, opacity=0.18, color=theme.series[1])
@@ -156,9 +181,9 @@ def chart(results: Results, theme: Theme) -> Any:
         dots.encode(x, of(y, "sampled")),
         band.encode(x, of(y, "low"), y2="high"),
         named(thin.encode(x, of(y, "mean"), stroke=stroke), sampled),
-        *(_reference(x, y, theme, stroke) if simulated(results) else ()),
-        named(thick.encode(x, of(y, "bound"), stroke=stroke), BOUND),
-        _tooltips(x),
+        *(_reference(x, y, theme, stroke) if reference else ()),
+        named(thick.encode(x, of(y, "bound"), stroke=stroke), bound),
+        _tooltips(x, bound),
     )
 
 
@@ -173,14 +198,14 @@ def _reference(x: Any, y: Any, theme: Theme, stroke: Any) -> list[Any]:
     ]
 
 
-def _tooltips(x: Any) -> Any:
+def _tooltips(x: Any, bound: str) -> Any:
     alt = altair()
     over = alt.selection_point(
         on="pointerover", clear="pointerout", nearest=True, encodings=["x"], empty=False
     )
     fields = [
         alt.Tooltip("iteration:Q"),
-        alt.Tooltip("bound:Q", title=BOUND, format=NUMBER),
+        alt.Tooltip("bound:Q", title=bound, format=NUMBER),
         alt.Tooltip("mean:Q", title="mean of recent iterations", format=NUMBER),
         alt.Tooltip("sampled:Q", title="mean of this iteration", format=NUMBER),
         alt.Tooltip("gap:Q", title="gap, %", format=".3~g"),
@@ -190,9 +215,8 @@ def _tooltips(x: Any) -> Any:
     return alt.Chart().mark_rule(strokeWidth=1).encode(x, opacity=shade, tooltip=fields).add_params(over)
 
 
-def _range(results: Results) -> tuple[float, float]:
+def _range(known: ConvergenceHistory, reference: Estimate | None) -> tuple[float, float]:
     """Range of costs shown: the first iterations may be far off, so the first tenth does not count."""
-    known, reference = history(results), simulated(results)
     count, late = len(known.bound), len(known.bound) // 10
     rest = min(late + known.window - 1, count - 1)  # from here on no mean includes the first tenth
     edges = np.stack([known.mean - known.half, known.mean + known.half])[:, rest:]

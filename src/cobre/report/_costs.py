@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -68,10 +69,14 @@ def tail_mean(costs: Floats, share: float) -> float:
 
 def rows(results: Results) -> Columns:
     """One row per bar, and one per labelled line."""
-    found = totals(results)
+    return rows_of(totals(results), levels(results))
+
+
+def rows_of(found: Floats, levels: Mapping[str, float]) -> Columns:
+    """The histogram of some costs, and lines at some levels."""
     counts, edges = np.histogram(found, bins=_bins(found))
     share = 100 * counts / len(found)
-    marks = _marks(results, edges)
+    marks = _marks(levels, edges)
     bars, lines = [None] * len(counts), [None] * len(marks)
     heights = share.max() * (1.55 - 0.1 * np.arange(len(marks)))
     return {
@@ -84,10 +89,10 @@ def rows(results: Results) -> Columns:
     }
 
 
-def _marks(results: Results, edges: Floats) -> list[tuple[str, float, bool]]:
+def _marks(levels: Mapping[str, float], edges: Floats) -> list[tuple[str, float, bool]]:
     """Labelled lines, the highest first; True puts the label to the left, so that none overlap."""
     turn = edges[0] + 0.7 * (edges[-1] - edges[0])
-    known = sorted(levels(results).items(), key=lambda mark: mark[1])
+    known = sorted(levels.items(), key=lambda mark: mark[1])
     rightwards = [(name, value, False) for name, value in known if value <= turn]
     return rightwards + [(name, value, True) for name, value in known[::-1] if value > turn]
 
@@ -100,15 +105,20 @@ def _bins(found: Floats) -> int:
 
 def chart(results: Results, theme: Theme) -> Any:
     """Histogram with labelled lines."""
+    return chart_of(theme, "scenario cost, $", "scenarios")
+
+
+def chart_of(theme: Theme, title: str, things: str) -> Any:
+    """Histogram with a title of its axis, and a name for what is counted."""
     alt = altair()
-    x = alt.X("from:Q", title="scenario cost, $", axis=alt.Axis(labelExpr=PREFIXED))
+    x = alt.X("from:Q", title=title, axis=alt.Axis(labelExpr=PREFIXED))
     x.scale = alt.Scale(zero=False, nice=False, padding=12)
-    y = alt.Y("share:Q", title="share of scenarios, %", scale=alt.Scale(zero=True, nice=False))
+    y = alt.Y("share:Q", title=f"share of {things}, %", scale=alt.Scale(zero=True, nice=False))
     bars = alt.Chart().mark_rect(color=theme.series[0], stroke=theme.paper, strokeWidth=0.8)
     tooltip = [
         alt.Tooltip("from:Q", title="from", format=NUMBER),
         alt.Tooltip("to:Q", title="to", format=NUMBER),
-        alt.Tooltip("count:Q", title="scenarios"),
+        alt.Tooltip("count:Q", title=things),
     ]
     lines = alt.Chart().mark_rule(color=theme.ink, strokeDash=[4, 3]).transform_filter("datum.mark != null")
     halo = {"stroke": theme.paper, "strokeWidth": 4, "strokeJoin": "round"}

@@ -57,12 +57,13 @@ def available(source: Source) -> dict[str, str | None]:
         ResultsError: the folder is not a result folder.
     """
     results = opened(source)
-    return {name: _hindrance(one, results) for name, one in FIGURES.items()}
+    return {name: hindrance(one, results) for name, one in FIGURES.items()}
 
 
-def _hindrance(one: Figure, results: Any) -> str | None:
+def hindrance(one: Figure, source: Any) -> str | None:
+    """Return None if a figure can be drawn, else the reason."""
     try:
-        one.options(results)
+        one.options_of(source)
     except CobreError as error:
         return str(error)
     return None
@@ -104,7 +105,12 @@ def spec(source: Source, name: str, theme: str = "light") -> dict[str, Any]:
         ResultsError: the results lack the data for this figure.
         MissingExtra: Altair is not installed.
     """
-    chart = _chart(source, name, theme).properties(width="container", height=figure(name).size[1])
+    return spec_of(figure(name), opened(source), theme)
+
+
+def spec_of(one: Figure, source: Any, theme: str) -> dict[str, Any]:
+    """Return the specification of a figure, of what its functions take."""
+    chart = _chart(one, source, theme).properties(width="container", height=one.size[1])
     return dict(chart.to_dict())
 
 
@@ -141,15 +147,15 @@ def draw(
     )  # no line break between a number and its unit
     words = textwrap.wrap(whole, max(size["width"] // PER_LETTER, 20))
     title = alt.TitleParams(one.title, subtitle=words)
-    chart = _chart(results, name, theme)
+    chart = _chart(one, results, theme)
     records = [dict(zip(numbers, row, strict=True)) for row in zip(*numbers.values(), strict=True)]
     drawn: LayerChart = chart.properties(title=title, datasets={"rows": records}, **size)
     return drawn
 
 
-def _chart(source: Source, name: str, theme: str) -> Any:
+def _chart(one: Figure, source: Any, theme: str) -> Any:
     alt, look = altair(), theme_called(theme)
-    chart = figure(name).chart_of(opened(source), look)
+    chart = one.chart_of(source, look)
     return chart.properties(data=alt.NamedData("rows")).configure(**look.config)
 
 

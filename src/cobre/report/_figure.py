@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from cobre.errors import InvalidChoice
 from cobre.report._source import Source, opened
 from cobre.report._theme import Theme
-from cobre.results import Results
 
 #: Data of a figure by column, as JSON-compatible types.
 Columns = dict[str, list[Any]]
@@ -41,10 +40,10 @@ class Figure:
     title: str
     question: str
     rows_of: Callable[..., Columns] = field(repr=False)
-    chart_of: Callable[[Results, Theme], Any] = field(repr=False)
+    chart_of: Callable[[Any, Theme], Any] = field(repr=False)
     caption_of: Callable[..., str] = field(repr=False)
     choices: tuple[str, ...] = ()
-    options_of: Callable[[Results], Options] = field(default=lambda results: {}, repr=False)
+    options_of: Callable[[Any], Options] = field(default=lambda results: {}, repr=False)
     size: tuple[int, int] = (720, 320)
 
     def options(self, source: Source) -> Options:

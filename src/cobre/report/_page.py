@@ -17,15 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import cobre
+from cobre.report import _solved, _solved_figures
 from cobre.report._about import about, banner, run_groups, status
-from cobre.report._draw import FIGURES, available, spec
+from cobre.report._draw import FIGURES, available, hindrance, spec_of
 from cobre.report._facts import Facts
 from cobre.report._figure import Columns, Figure, Options
 from cobre.report._key import key_figures
 from cobre.report._reading import reading
 from cobre.report._source import opened
 from cobre.report._theme import needed, vl_convert
-from cobre.results import Results, write_bytes
+from cobre.results import Results, SolvedProblem, write_bytes
 
 #: Most drawings of one figure on a page; beyond that, values of the last option are left out evenly.
 MOST_DRAWINGS = 1000
@@ -55,7 +56,7 @@ class _Drawn:
 
 
 def write(
-    source: Results | str | os.PathLike[str],
+    source: Results | SolvedProblem | str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
@@ -63,8 +64,8 @@ def write(
     """Write the report page of a run: one HTML file that needs no network.
 
     Args:
-        source: a result folder, or what `cobre.results.read` returned. For an unfinished run, the page shows
-            what is available.
+        source: a result folder, or what `cobre.results.read` or `read_solved` returned. For an unfinished
+            run, the page shows what is available.
         path: the file; ``report.html`` in the folder unless given.
         title: heading; the name of the case unless given.
 
@@ -76,17 +77,22 @@ def write(
         OutputError: the page cannot be written; an existing page is left unchanged.
         MissingExtra: plotting dependencies are missing.
     """
-    results = opened(source)
+    results = source if isinstance(source, SolvedProblem) else opened(source)
     place = results.folder / "report.html" if path is None else Path(path)
     write_bytes(place, html(results, title=title).encode())
     return place
 
 
-def html(source: Results | str | os.PathLike[str], *, title: str | None = None) -> str:
+def html(source: Results | SolvedProblem | str | os.PathLike[str], *, title: str | None = None) -> str:
     """Return the page that `write` writes; arguments and errors are the same."""
     convert, environment = vl_convert(), needed("jinja2").Environment(autoescape=True)
-    results = opened(source)
-    content = _content(results)
+    if isinstance(source, SolvedProblem):
+        folder, content = source.folder, _content_of_solved(source)
+        name = title or Path(source.summary["problem"]).name
+    else:
+        results = opened(source)
+        folder, content = results.folder, _content(results)
+        name = title or Facts(results).case_name
     unescaped = {
         "style": _file("page.css"),
         "script": _file("page.js"),
@@ -94,10 +100,7 @@ def html(source: Results | str | os.PathLike[str], *, title: str | None = None) 
     }
     safe = {name: needed("markupsafe").Markup(text) for name, text in unescaped.items()}
     template = environment.from_string(_file("page.html.jinja"))
-    name = title or Facts(results).case_name
-    return str(
-        template.render(title=name, version=cobre.__version__, folder=results.folder, **content, **safe)
-    )
+    return str(template.render(title=name, version=cobre.__version__, folder=folder, **content, **safe))
 
 
 def _content(results: Results) -> dict[str, Any]:
@@ -107,7 +110,10 @@ def _content(results: Results) -> dict[str, Any]:
         "status": status(facts),
         "banner": banner(facts),
         "key": key_figures(facts),
-        "reading": [unbroken(line) for line in reading(results)],
+        "reading": [
+            (of, unbroken(line))
+            for of, line in zip(("The policy", "The system", "The run"), reading(results), strict=True)
+        ],
         "figures": [
             _drawn(results, FIGURES[name], why and _missing(facts, why))
             for name, why in available(results).items()
@@ -116,25 +122,41 @@ def _content(results: Results) -> dict[str, Any]:
     }
 
 
+def _content_of_solved(solved: SolvedProblem) -> dict[str, Any]:
+    hindrances = {figure: hindrance(figure, solved) for figure in _solved_figures.FIGURES}
+    return {
+        **_solved.content(solved),
+        "figures": [
+            _drawn(solved, figure, why and _sentence(solved.folder, why))
+            for figure, why in hindrances.items()
+        ],
+    }
+
+
 def _missing(facts: Facts, why: str) -> str:
-    """Reason why a figure is missing, without the path at the start of the error message."""
+    """Reason why a figure is missing."""
     if facts.unfinished:
         return "The run has not reached this point yet. Resume it to see this figure."
-    words = why.removeprefix(str(facts.results.folder)).partition(": ")[2] or why
+    return _sentence(facts.results.folder, why)
+
+
+def _sentence(folder: Path, why: str) -> str:
+    """The words of an error without the path at their start."""
+    words = why.removeprefix(str(folder)).partition(": ")[2] or why
     return f"{words[0].upper()}{words[1:]}."
 
 
-def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
+def _drawn(results: Results | SolvedProblem, figure: Figure, missing: str | None) -> _Drawn:
     known = _Drawn(figure.name, figure.title, figure.question, figure.size[1], missing)
     if missing:
         return known
-    options = figure.options(results)
+    options = figure.options_of(results)
     choices = _choices(options)
     parts = [
         dict(zip(options, chosen, strict=True)) for chosen in itertools.product(*(c.values for c in choices))
     ]
     content = {
-        "specs": {theme: spec(results, figure.name, theme) for theme in ("light", "dark")},
+        "specs": {theme: spec_of(figure, results, theme) for theme in ("light", "dark")},
         "choices": [{"name": choice.name, "options": choice.options} for choice in choices],
         "captions": [figure.caption_of(results, **part) for part in parts],
         **pooled([figure.rows_of(results, **part) for part in parts]),
@@ -142,7 +164,7 @@ def _drawn(results: Results, figure: Figure, missing: str | None) -> _Drawn:
     return _Drawn(
         *(known.name, known.title, known.question, known.height),
         choices=choices,
-        hint=_hint(results, figure.name, options, choices),
+        hint=_hint(results.folder, figure.name, options, choices),
         content=needed("markupsafe").Markup(embedded(content)),
     )
 
@@ -174,13 +196,13 @@ def _evenly(values: list[Any], wanted: int) -> list[Any]:
     return [values[round(i * (len(values) - 1) / (wanted - 1))] for i in range(wanted)]
 
 
-def _hint(results: Results, name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
+def _hint(folder: Path, name: str, options: Options, choices: tuple[_Choice, ...]) -> str:
     """Command that draws what the page leaves out."""
     for choice in choices:
         total = len(options[choice.name])
         if len(choice.options) < total:
             given = " ".join(f"--{each.name} {each.name.upper()}" for each in choices)
-            command = f"cobre plot {shlex.quote(str(results.folder))} {name} {given}"
+            command = f"cobre plot {shlex.quote(str(folder))} {name} {given}"
             kept = f"{len(choice.options)} of {total} {choice.name}s"
             return f"The page shows {kept}, to limit its size. For the others: {command}"
     return ""

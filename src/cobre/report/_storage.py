@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -110,22 +111,34 @@ def rows(results: Results, hydro: int) -> Columns:
 def chart(results: Results, theme: Theme) -> Any:
     """Quantile bands and median, with the limits of the reservoir."""
     alt = altair()
-    x, y = stage_x(results, "to"), quantity_y("volume, hm³")
+    shown = [alt.Tooltip("label:N", title="end of"), *quantile_tooltips()]
+    layers = fan(stage_x(results, "to"), quantity_y("volume, hm³"), theme, LOOKS)
+    return alt.layer(*layers, hover(results, shown))
+
+
+def quantile_tooltips() -> list[Any]:
+    """Numbers of a stage that are shown under the pointer."""
+    names = ("max", "p95", "median", "mean", "p5", "min")
+    return [altair().Tooltip(f"{name}:Q", format=NUMBER) for name in names]
+
+
+def fan(x: Any, y: Any, theme: Theme, looks: Mapping[str, Mapping[str, Any]]) -> list[Any]:
+    """Quantile bands, with the lines that have a style."""
+    alt = altair()
     fill = alt.Fill(**key([name for *_, name in BANDS], theme.fan, "square"))
-    stroke = alt.Stroke(**key(("median", "mean", "limits"), (theme.ink, theme.series[1], theme.quiet)))
+    colours = {"median": theme.ink, "mean": theme.series[1], "limits": theme.quiet}
+    drawn = {LINES.get(name, name) for name in looks}
+    names = [name for name in colours if name in drawn]
+    stroke = alt.Stroke(**key(names, [colours[name] for name in names]))
     areas = [
         named(alt.Chart().mark_area().encode(x, of(y, low), y2=high, fill=fill), name)
         for low, high, name in BANDS
     ]
     lines = [
         named(alt.Chart().mark_line(**look).encode(x, of(y, name), stroke=stroke), LINES.get(name, name))
-        for name, look in LOOKS.items()
+        for name, look in looks.items()
     ]
-    shown = [alt.Tooltip("label:N", title="end of")]
-    shown += [
-        alt.Tooltip(f"{name}:Q", format=NUMBER) for name in ("max", "p95", "median", "mean", "p5", "min")
-    ]
-    return alt.layer(*areas, *lines, hover(results, shown))
+    return [*areas, *lines]
 
 
 def caption(results: Results, hydro: int) -> str:

@@ -13,6 +13,14 @@ from cobre.results._manifest import RunDescription, RunTopology
 from cobre.results._reader import Results, read
 from cobre.results._scenarios import ScenarioWriter
 from cobre.results._simulation_tables import POLICY_STAGE, SIMULATION, cost_columns, cost_components
+from cobre.results._solved import (
+    SOLVED_POLICY,
+    SolvedProblem,
+    begin_solved,
+    is_solved,
+    read_solved,
+    write_solved,
+)
 from cobre.results._training_log import TrainingLog
 from cobre.results._training_tables import TRAINING
 from cobre.results._writer import Writer
@@ -21,6 +29,7 @@ __all__ = [
     "LAYOUTS",
     "POLICY_STAGE",
     "SIMULATION",
+    "SOLVED_POLICY",
     "TRAINING",
     "Column",
     "Layout",
@@ -29,12 +38,17 @@ __all__ = [
     "RunDescription",
     "RunTopology",
     "ScenarioWriter",
+    "SolvedProblem",
     "TrainingLog",
     "Writer",
+    "begin_solved",
     "cost_columns",
     "cost_components",
     "exclusive_output",
+    "is_solved",
     "read",
+    "read_solved",
     "schema_of",
     "write_bytes",
+    "write_solved",
 ]

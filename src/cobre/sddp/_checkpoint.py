@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,9 +20,9 @@ from cobre.sddp._engine import Engine
 from cobre.sddp._exchange import CutSelector
 from cobre.sddp._method import Method
 from cobre.sddp._progress import SimulationRecord
+from cobre.sddp._structure import Structure
 from cobre.sddp.events import IterationFinished, RankTimes
 from cobre.sddp.policy import NodeRecord, Policy
-from cobre.sddp.problem import MultistageProblem
 
 
 @dataclass(frozen=True)
@@ -120,11 +121,11 @@ class TrainingSnapshot:
             list(selecting.visited),
         )
 
-    def policy(self, engine: Engine) -> Policy:
-        """Return the policy as it was then."""
+    def policy(self, engine: Engine, structure: Structure) -> Policy:
+        """Return the policy as it was then, for the problem as its user gave it."""
         problem = engine.problem
         bounds = self.history.bounds
-        return Policy(
+        policy = Policy(
             problem.states,
             problem.sense,
             problem.fingerprint,
@@ -134,6 +135,7 @@ class TrainingSnapshot:
             dict(zip(problem.index, engine.value_bounds.tolist(), strict=True)),
             {node.name: self._record(engine, number) for number, node in enumerate(problem.nodes)},
         )
+        return structure.for_users(policy)
 
     def _record(self, engine: Engine, node: int) -> NodeRecord:
         pool, count, mixtures = engine.pools[node], self.counts[node], self.mixtures[node]
@@ -146,9 +148,9 @@ class TrainingSnapshot:
             self.bases[node],
         )
 
-    def save(self, engine: Engine, path: str | Path) -> None:
+    def save(self, engine: Engine, structure: Structure, path: str | Path) -> None:
         """Write a checkpoint, which is a policy with more in it."""
-        policy = self.policy(engine)
+        policy = self.policy(engine, structure)
         header = {**policy.header(), "kind": "checkpoint", "history": self.history.as_json()}
         arrays = policy.arrays()
         if engine.method.selection is not None:
@@ -194,20 +196,20 @@ class SavedTraining:
             None if visited is None else np.split(visited, np.cumsum(arrays["visited_counts"])[:-1]),
         )
 
-    def require_same(
-        self, problem: MultistageProblem, method: Method, names: Mapping[str, str] | None = None
-    ) -> None:
-        """Refuse a checkpoint that a training cannot go on from.
+    def for_training(
+        self, structure: Structure, method: Method, names: Mapping[str, str] | None = None
+    ) -> Self:
+        """Return it with the nodes that a training has; refuse it if the training cannot go on from it.
 
         Args:
-            problem: of the training.
+            structure: of the problem of the training.
             method: of the training.
             names: the user's names for parts of the method, where they differ.
 
         Raises:
             PolicyFileError: it is of another problem, or of a training by another method.
         """
-        if self.policy.fingerprint != problem.fingerprint:
+        if self.policy.fingerprint != structure.given.fingerprint:
             raise PolicyFileError(
                 self.path, "it is a checkpoint of another problem: some number in it differs"
             )
@@ -220,7 +222,11 @@ class SavedTraining:
         if differing:
             reason = "it was written by a run that was set up differently: " + "; ".join(differing)
             raise PolicyFileError(self.path, reason)
+        if not structure.has_groups_of(self.policy):
+            reason = "it was written by a run that merged other nodes: resume with merge_nodes as it was then"
+            raise PolicyFileError(self.path, reason)
         self.policy.warn_of_another_solver()
+        return dataclasses.replace(self, policy=structure.for_training(self.policy))
 
     def restore(self, engine: Engine, selecting: CutSelector) -> TrainingHistory:
         """Bring an engine to the state that was saved; return the history, which may then grow."""
@@ -259,15 +265,16 @@ def load_cuts(
     Raises:
         PolicyFileError: some of its numbers cannot be right.
     """
-    # The basis of another problem may not be one of this problem.
+    # The basis of another problem may not be one of this problem, nor that of merged nodes one of theirs.
     with_bases = policy.fingerprint == engine.problem.fingerprint
+    users = Counter(map(id, policy.records.values()))
     with _refusing_damage(path):
         for number, record in enumerate(_records(policy, engine)):
             pool = engine.pools[number]
             pool.add_mixtures(list(record.mixtures))
             pool.append(np.ascontiguousarray(record.cuts), np.ascontiguousarray(record.families), 0)
             pool.born = record.born.copy() if born is None else np.full(len(pool), born, np.int32)
-            if with_bases and record.basis is not None:
+            if with_bases and record.basis is not None and users[id(record)] == 1:
                 engine.set_basis(number, record.basis)
 
 

@@ -27,6 +27,7 @@ class Method:
     selection: Selection | None = None
     sampling: Sampling = field(default_factory=InSample)
     depth: int | None = None
+    merge_nodes: bool = True
 
     def risk_at(self, name: str) -> RiskMeasure:
         """Return how what follows a node, or the beginning, is measured."""
@@ -79,7 +80,10 @@ class Method:
         ]
 
     def spec(self) -> dict[str, Any]:
-        """Return it in JSON's types, with the version of the solver, to whose build bits belong."""
+        """Return it in JSON's types, with the version of the solver, to whose build bits belong.
+
+        Whether nodes are merged is not in it: a policy shows which were, since these share a record.
+        """
         risk = (
             self.risk.spec()
             if isinstance(self.risk, RiskMeasure)

@@ -14,6 +14,7 @@ from cobre.lp import Floats, Ints, Steps
 from cobre.sddp import _forward
 from cobre.sddp._engine import Engine
 from cobre.sddp._forward import Paths, Wanted
+from cobre.sddp._structure import Structure
 from cobre.sddp.problem import MultistageProblem
 from cobre.sddp.sampling import Draw
 
@@ -65,11 +66,14 @@ class Watcher:
 
     Args:
         engine: with the policy in it.
-        wanted: columns and duals by node.
+        structure: of the problem that the engine has.
+        wanted: columns and duals by node, of the problem as given.
     """
 
-    def __init__(self, engine: Engine, wanted: Sequence[Wanted]) -> None:
-        self._engine, self._wanted = engine, dict(enumerate(wanted))
+    def __init__(self, engine: Engine, structure: Structure, wanted: Sequence[Wanted]) -> None:
+        self._engine, self._structure = engine, structure
+        leaders = [structure.given.index[node.name] for node in engine.problem.nodes]
+        self._wanted = {number: wanted[leader] for number, leader in enumerate(leaders)}
 
     def bytes_per_trajectory(self) -> int:
         """Return the memory for the visits of one trajectory, at most."""
@@ -81,30 +85,35 @@ class Watcher:
 
     def walk(self, draw: Draw) -> tuple[Paths, list[Visit]]:
         """Simulate the trajectories of a draw."""
-        engine, problem = self._engine, self._engine.problem
+        engine, problem = self._engine, self._structure.given
         sample = engine.method.sampling.sample(problem, draw)
         visits: list[Visit] = []
 
-        def observe(step: int, number: int, here: NDArray[np.intp], paths: Paths, result: Steps) -> None:
-            rows = paths.rows[step, here]
-            table = sample.tables.get(number, problem.nodes[number].noise.table)
-            visits.append(
-                Visit(
-                    step,
-                    number,
-                    (draw.first + here).astype(np.int32),
-                    paths.realizations[step, here],
-                    table[rows],
-                    engine.sign * result.costs,
-                    engine.sign * result.objectives,
-                    paths.states[step, here],
-                    result.outgoing,
-                    result.columns,
-                    engine.sign * result.duals,
+        def observe(step: int, _: int, together: NDArray[np.intp], paths: Paths, solved: Steps) -> None:
+            nodes = sample.nodes[step, together]
+            for number in np.unique(nodes).tolist():  # several only where nodes are merged
+                own = nodes == number
+                here = together if own.all() else together[own]
+                result = solved if own.all() else Steps(*(part[own] for part in solved))
+                table = sample.tables.get(number, problem.nodes[number].noise.table)
+                visits.append(
+                    Visit(
+                        step,
+                        number,
+                        (draw.first + here).astype(np.int32),
+                        sample.realizations[step, here],
+                        table[sample.rows[step, here]],
+                        engine.sign * result.costs,
+                        engine.sign * result.objectives,
+                        paths.states[step, here],
+                        result.outgoing,
+                        result.columns,
+                        engine.sign * result.duals,
+                    )
                 )
-            )
 
-        return _forward.walk(engine, sample, wanted=self._wanted, observe=observe), visits
+        walked = self._structure.located(sample)
+        return _forward.walk(engine, walked, wanted=self._wanted, observe=observe), visits
 
 
 class VisitTable:
@@ -136,11 +145,15 @@ class VisitTable:
         record = np.full((count, depth, self.width), np.nan)
         states = len(self._problem.states)
         for visit in visits:
-            program = self._problem.nodes[visit.node].program
+            node = self._problem.nodes[visit.node]
+            program = node.program
             rows = record[visit.trajectories - first, visit.step]
             rows[:, 0], rows[:, 1], rows[:, 2] = visit.node, visit.realizations, visit.costs
-            rows[:, 3 : 3 + states], rows[:, 3 + states : 3 + 2 * states] = visit.incoming, visit.outgoing
-            at = 3 + 2 * states
+            at = 3
+            for carried, values in ((node.incoming, visit.incoming), (node.outgoing, visit.outgoing)):
+                own = [i for i, name in enumerate(self._problem.states) if name in carried]
+                rows[:, [at + i for i in own]] = values[:, own]
+                at += states
             for names, known, values in (
                 (self._columns, program.column_names, visit.columns),
                 (self._duals, program.row_names, visit.duals),

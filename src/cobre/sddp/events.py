@@ -37,6 +37,7 @@ class TrainingStarted:
         risk_neutral: whether bound and estimate are about the same thing, the expected value.
         sense: ``"min"`` if costs are minimised, and the bound is a lower one; ``"max"`` for rewards.
         threads_reason: for this number of threads.
+        merging: which nodes were merged, or why none were although some could be; empty for most problems.
     """
 
     nodes: int
@@ -51,6 +52,7 @@ class TrainingStarted:
     risk_neutral: bool = True
     sense: Sense = "min"
     threads_reason: str = ""
+    merging: str = ""
 
 
 @dataclass(frozen=True)

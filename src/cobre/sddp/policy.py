@@ -83,8 +83,8 @@ class Policy:
     def _repr_html_(self) -> str:
         from cobre.formatting import html_card  # noqa: PLC0415  only notebooks display it
 
-        cuts = sum(len(record.cuts) for record in self.records.values())
-        active = sum(len(record.active) for record in self.records.values())
+        cuts = sum(len(record.cuts) for record in self._distinct())
+        active = sum(len(record.active) for record in self._distinct())
         few = ", ".join(self.states[:6]) + (", ..." if len(self.states) > 6 else "")
         facts = {
             "bound": f"{self.bound:,.10g}",
@@ -200,7 +200,18 @@ class Policy:
             "iterations": self.iterations,
             "bound": self.bound,
             "value_bounds": [self.value_bounds[name] for name in self.records],
+            **self._sharing(),
         }
+
+    def _sharing(self) -> dict[str, list[int]]:
+        """The number of each node's record in a file, if some nodes, having been merged, share one."""
+        places = {id(record): place for place, record in enumerate(self._distinct())}
+        if len(places) == len(self.records):
+            return {}
+        return {"records": [places[id(record)] for record in self.records.values()]}
+
+    def _distinct(self) -> list[NodeRecord]:
+        return [*{id(record): record for record in self.records.values()}.values()]
 
     @property
     def digest(self) -> str:
@@ -211,8 +222,11 @@ class Policy:
         return found.hexdigest()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of a file: those of all nodes after one another, and how many are each node's."""
-        records = list(self.records.values())
+        """Return the arrays of a file: those of all nodes after one another, and how many are each node's.
+
+        What several nodes share is there once.
+        """
+        records = self._distinct()
         bases = [np.empty(0, np.int32) if record.basis is None else record.basis for record in records]
         sizes = [
             [len(record.cuts), len(record.active), *record.mixtures.shape, len(basis)]
@@ -249,13 +263,13 @@ class Policy:
         ends = np.cumsum(sizes, axis=0)
         flat_ends = np.cumsum(sizes[:, 2] * sizes[:, 3])
         bases = arrays.get("bases")  # a file of an earlier version has none that fit
-        records = {}
-        for i, name in enumerate(header["nodes"]):
+        records = []
+        for i in range(len(sizes)):
             cuts, active, mixtures, outcomes, length = (int(size) for size in sizes[i])
             own = slice(int(ends[i, 0]) - cuts, int(ends[i, 0]))
             basis = None if bases is None else bases[int(ends[i, 4]) - length : int(ends[i, 4])]
             mixed = arrays["mixtures"][int(flat_ends[i]) - mixtures * outcomes : int(flat_ends[i])]
-            records[name] = NodeRecord(
+            record = NodeRecord(
                 arrays["cuts"][own],
                 arrays["families"][own],
                 arrays["born"][own],
@@ -263,6 +277,8 @@ class Policy:
                 mixed.reshape(mixtures, outcomes),
                 basis if length else None,
             )
+            records.append(record)
+        places = header.get("records", range(len(header["nodes"])))
         return cls(
             tuple(header["states"]),
             header["sense"],
@@ -271,7 +287,7 @@ class Policy:
             header["iterations"],
             header["bound"],
             dict(zip(header["nodes"], header["value_bounds"], strict=True)),
-            records,
+            {name: records[place] for name, place in zip(header["nodes"], places, strict=True)},
         )
 
     @property

@@ -23,6 +23,7 @@ from cobre.sddp._exchange import gather_records
 from cobre.sddp._forward import Wanted
 from cobre.sddp._method import Method, require_valid
 from cobre.sddp._sharing import share_numbers
+from cobre.sddp._structure import Structure
 from cobre.sddp._visits import Recorder, Visit, VisitTable, Watcher
 from cobre.sddp.events import Listener, RankSolves, SimulationFinished, SimulationProgress
 from cobre.sddp.execution import ExecutionOptions, RankContext, execute
@@ -163,11 +164,13 @@ class SimulationTask:
         problem: to simulate.
         method: of sampling, and of the policies to simulate.
         together: one rank simulates so many trajectories, from a multiple of this number on, in one batch.
+        merged: the problem with fewer nodes that is solved in its place; None if it is solved as it is.
     """
 
     problem: MultistageProblem
     method: Method
     together: int = 1
+    merged: Structure | None = None
 
     @classmethod
     def checked(  # noqa: PLR0913, PLR0917
@@ -189,7 +192,7 @@ class SimulationTask:
         method = Method(count, seed, cuts=policy.method["cuts"], sampling=sampling, depth=depth)
         require_valid(problem, method, findings)
         require_fitting(policy, problem)
-        return cls(problem, method)
+        return cls(problem, method, merged=Structure.of_simulation(problem, method, policy))
 
     def facts(self, policy: Policy) -> dict[str, Any]:
         """Return what decides the bits of a simulation of a policy, in JSON's types."""
@@ -226,12 +229,21 @@ class SimulationTask:
 
     @contextmanager
     def _engine(self, policy: Policy, context: RankContext) -> Iterator[Engine]:
+        structure, threads = self._structure, context.threads
+        policy, problem = structure.for_training(policy), structure.trained
         context.work_is_saved()
-        share_numbers(self.problem, context)
-        bounds, threads = policy.value_bounds_of(self.problem), context.threads
-        with Engine(self.problem, self.method, context.comm, value_bounds=bounds, threads=threads) as engine:
+        share_numbers(problem, context)
+        bounds = policy.value_bounds_of(problem)
+        with (
+            structure.naming_nodes(),
+            Engine(problem, self.method, context.comm, value_bounds=bounds, threads=threads) as engine,
+        ):
             restore(policy, engine)
             yield engine
+
+    @property
+    def _structure(self) -> Structure:
+        return self.merged or Structure.of_itself(self.problem)
 
     def _batches(
         self, engine: Engine, wanted: Sequence[Wanted], context: RankContext
@@ -239,7 +251,7 @@ class SimulationTask:
         """This rank's trajectories in batches: their numbers, their totals, and their visits."""
         own, total = self._parts(engine)[engine.comm.rank], self.method.trajectories
         progress = _ProgressReport(context, total)
-        watcher, begun = Watcher(engine, wanted), time.monotonic()
+        watcher, begun = Watcher(engine, self._structure, wanted), time.monotonic()
         most = min(BATCH, BATCH_BYTES // watcher.bytes_per_trajectory())
         batch = max(1, most // self.together) * self.together
         for first in range(own.start, own.stop, batch):

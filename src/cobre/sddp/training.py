@@ -29,6 +29,7 @@ from cobre.sddp._method import Method, require_valid
 from cobre.sddp._pace import Pace
 from cobre.sddp._progress import Progress
 from cobre.sddp._sharing import share_numbers
+from cobre.sddp._structure import Structure
 from cobre.sddp._value_bounds import value_bounds
 from cobre.sddp.events import (
     CheckpointWritten,
@@ -67,6 +68,7 @@ class TrainedPolicy:
         statistics: of solving, over all ranks, in this session.
         topology: ranks and hosts of this session.
         warnings: violations that were found and corrected in this session; usually none.
+        merging: which nodes were merged, or why none were although some could be; empty for most problems.
         visited: by node, the different states after it at which cuts were made; only if they were to be kept.
     """
 
@@ -80,6 +82,7 @@ class TrainedPolicy:
     statistics: Statistics
     topology: Topology
     warnings: tuple[GuardTripped, ...] = ()
+    merging: str = ""
     visited: Mapping[str, Floats] = field(default_factory=dict)
 
     @cached_property
@@ -137,6 +140,7 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
     selection: Selection | None = None,
     sampling: Sampling | None = None,
     depth: int | None = None,
+    merge_nodes: bool = True,
     checkpoint: Checkpoint | str | Path | None = None,
     resume: str | Path | None = None,
     warm_start: TrainedPolicy | Policy | str | Path | None = None,
@@ -161,6 +165,8 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         sampling: which way trajectories go; by their probabilities unless given.
         depth: how many nodes a trajectory visits at most; to the end unless given, or, on a cyclic graph,
             until less than 1 % of the value is left.
+        merge_nodes: whether nodes that differ in data alone, such as those of a stage that is independent of
+            the one before, become realisations of one, with one value function. Results have all nodes.
         checkpoint: where, and how often, to save the run.
         resume: a checkpoint to go on from. Problem and method must be those of the run that wrote it; the
             number of workers, the backend and the threads may differ.
@@ -181,7 +187,9 @@ def train(  # noqa: PLR0913  all but two have defaults that suit most problems
         PolicyFileError: a file to resume or to start from is of no use.
         WorkerError: a worker failed; its own error is the cause.
     """
-    method = Method(trajectories, seed, risk or Expectation(), cuts, selection, sampling or InSample(), depth)
+    method = Method(
+        trajectories, seed, risk or Expectation(), cuts, selection, sampling or InSample(), depth, merge_nodes
+    )
     checked = partial(TrainingTask.checked, checkpoint=checkpoint, resume=resume, warm_start=warm_start)
     options = ExecutionOptions(num_workers, backend, threads, comm=comm)
     return options.together(partial(checked, problem, method, stop)).run(options, listeners)
@@ -192,8 +200,8 @@ class TrainingTask:
     """A training that has been checked, to be called on every rank; it can be sent to workers.
 
     Attributes:
-        problem: to solve.
-        value_bounds: on what follows each of its nodes.
+        structure: of the problem to solve.
+        value_bounds: on what follows each of the nodes that are trained.
         method: all that decides the bits of the cuts.
         rule: when to stop.
         checkpoint: where, and how often, to save; None to save nothing.
@@ -203,7 +211,7 @@ class TrainingTask:
         keeps_states: whether the result has the trial states.
     """
 
-    problem: MultistageProblem
+    structure: Structure
     value_bounds: Floats
     method: Method
     rule: StoppingRule
@@ -234,25 +242,26 @@ class TrainingTask:
         if saving is not None and not Path(saving.path).parent.is_dir():
             found.append(f"the checkpoint's folder {Path(saving.path).parent} does not exist; make it first")
         require_valid(problem, method, found)
+        structure = Structure.found(problem, method)
         start: SavedTraining | Policy | None = None
         if resume is not None:
-            start = SavedTraining.load(resume)
-            start.require_same(problem, method, names)
+            start = SavedTraining.load(resume).for_training(structure, method, names)
         elif warm_start is not None:
-            start = _fitting_policy(warm_start, problem, method)
+            start = structure.for_training(_fitting_policy(warm_start, problem, method))
         if isinstance(start, SavedTraining):  # its cuts rest on its value bounds
-            bounds = start.policy.value_bounds_of(problem)
+            bounds = start.policy.value_bounds_of(structure.trained)
         else:
             with DefaultFloatEnvironment():
-                bounds = value_bounds(problem)
+                bounds = structure.at_leaders(value_bounds(problem))
         path = str(warm_start) if isinstance(warm_start, str | Path) else "the policy"
-        return cls(problem, bounds, method, as_rule(stop), saving, start, path, names or {})
+        return cls(structure, bounds, method, as_rule(stop), saving, start, path, names or {})
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the bits of the policy, by the user's names and in JSON's types."""
         start = self.start.policy if isinstance(self.start, SavedTraining) else self.start
         return {
-            "problem": self.problem.fingerprint,
+            "problem": self.structure.given.fingerprint,
+            "merge_nodes": self.method.merge_nodes,
             **{self.names.get(name, name): value for name, value in self.method.spec().items()},
             "stop": self.rule.spec(),
             "start": None if start is None else start.digest,
@@ -266,16 +275,21 @@ class TrainingTask:
             log: filled with the events of all iterations while it trains.
         """
         folder = Path(self.checkpoint.path).parent if self.checkpoint else None
-        share_numbers(self.problem, context)
+        share_numbers(self.structure.trained, context)
         engine = Engine(
-            self.problem,
+            self.structure.trained,
             self.method,
             context.comm,
             value_bounds=self.value_bounds,
             threads=context.threads,
             folder=folder,
         )
-        with engine, PathExchange(engine) as exchange, Machine(engine) as machine:
+        with (
+            engine,
+            PathExchange(engine) as exchange,
+            Machine(engine) as machine,
+            self.structure.naming_nodes(),
+        ):
             return _Trainer(self, context, engine, exchange, machine, [] if log is None else log).train()
 
     def run(self, options: ExecutionOptions, listeners: Sequence[Listener] | Listener = ()) -> TrainedPolicy:
@@ -356,7 +370,7 @@ class _Trainer:
             )
         )
         return TrainedPolicy(
-            self._snapshot.policy(self._engine),
+            self._snapshot.policy(self._engine, self._task.structure),
             np.array(history.bounds),
             tuple(history.estimates),
             tuple(history.log),
@@ -366,14 +380,15 @@ class _Trainer:
             self._statistics,
             self._engine.comm.topology,
             tuple(self._guards.noticed),
+            str(self._task.structure),
             self._visited() if self._task.keeps_states else {},
         )
 
     def _visited(self) -> dict[str, Floats]:
         """The trial states, by node: those after which something follows."""
-        problem = self._task.problem
-        visited = zip(problem.index, self._selecting.visited, strict=True)
-        return {name: states for name, states in visited if problem.children(name)}
+        structure = self._task.structure
+        visited = zip(structure.groups, self._selecting.visited, strict=True)
+        return {name: states for group, states in visited for name in group if structure.given.children(name)}
 
     def _prepared(self) -> TrainingHistory:
         start = self._task.start
@@ -466,7 +481,7 @@ class _Trainer:
             history.seconds,
             history.bounds,
             history.estimates,
-            self._task.problem.sense,
+            self._engine.problem.sense,
             simulate,
             history.simulations,
         )
@@ -483,7 +498,7 @@ class _Trainer:
         if checkpoint is None or self._engine.comm.rank != 0 or finished <= self._saved:
             return
         begun = time.perf_counter()
-        self._snapshot.save(self._engine, checkpoint.path)
+        self._snapshot.save(self._engine, self._task.structure, checkpoint.path)
         _log.info(
             "checkpoint of iteration %d in %s, %.3f s", finished, checkpoint.path, time.perf_counter() - begun
         )
@@ -494,7 +509,7 @@ class _Trainer:
         task, engine = self._task, self._engine
         self._context.emit(
             TrainingStarted(
-                len(engine.solvers),
+                len(task.structure.given.nodes),
                 engine.states,
                 task.method.trajectories,
                 engine.comm.size,
@@ -504,7 +519,8 @@ class _Trainer:
                 str(task.rule),
                 task.rule.iteration_limit,
                 engine.risk_neutral,
-                task.problem.sense,
+                engine.problem.sense,
                 self._context.threads_reason,
+                str(task.structure),
             )
         )
