@@ -1,8 +1,9 @@
 #include "core/lp/job.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
+
+#include "core/clock.hpp"
 
 namespace cobre::lp {
 
@@ -25,10 +26,9 @@ void Job::solve(int thread, int unit) {
   const auto after = std::upper_bound(parts_.begin(), parts_.end(), unit,
                                       [](int u, const Part& part) { return u < part.first; });
   const Part& part = *std::prev(after);
-  const auto begun = std::chrono::steady_clock::now();
+  const std::int64_t begun = now_ns();
   std::optional<Failure> failure = part.solve(thread, unit - part.first);
-  if (seconds_ != nullptr)
-    seconds_[unit] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  if (seconds_ != nullptr) seconds_[unit] = static_cast<double>(now_ns() - begun) * 1e-9;
   std::optional<UnitFailure>& first = failures_[static_cast<std::size_t>(thread)];
   if (failure && (!first || unit < first->unit))
     first = UnitFailure{unit, {part.batch, part.stage, std::move(*failure)}};

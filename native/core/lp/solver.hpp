@@ -4,12 +4,16 @@
 // `start_from`: the same calls give the same bits in any instance, on any thread.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace cobre::lp {
+
+/// A bound in scaled units; infinity stays what it is.
+inline double scaled(double value, double factor) { return std::isinf(value) ? value : value * factor; }
 
 /// Minimise cost'x over row_lower <= Ax <= row_upper and column_lower <= x <= column_upper; A by columns.
 struct Program {

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cobre.sddp._progress import Progress as Progress
     from cobre.sddp._progress import Remaining as Remaining
     from cobre.sddp._progress import SimulationRecord as SimulationRecord
+    from cobre.sddp._trained import TrainedPolicy as TrainedPolicy
     from cobre.sddp._visits import Recorder as Recorder
     from cobre.sddp._visits import Visit as Visit
     from cobre.sddp.events import CheckpointWritten as CheckpointWritten
@@ -80,7 +81,6 @@ if TYPE_CHECKING:
     from cobre.sddp.stopping import Statistical as Statistical
     from cobre.sddp.stopping import StoppingRule as StoppingRule
     from cobre.sddp.stopping import TimeLimit as TimeLimit
-    from cobre.sddp.training import TrainedPolicy as TrainedPolicy
     from cobre.sddp.training import TrainingTask as TrainingTask
     from cobre.sddp.training import train as train
 
@@ -109,7 +109,8 @@ _NAMES = {
     "cobre.sddp.stopping": (
         "AllOf AnyOf BoundStalling IterationLimit SimulationStopping Statistical StoppingRule TimeLimit"
     ),
-    "cobre.sddp.training": "TrainedPolicy TrainingTask train",
+    "cobre.sddp._trained": "TrainedPolicy",
+    "cobre.sddp.training": "TrainingTask train",
 }
 _DEFINED_IN = {name: module for module, names in _NAMES.items() for name in names.split()}
 
