@@ -707,16 +707,24 @@ class InvalidChoice(ValidationError):
 
 
 class OutputError(IOError):
-    """File or folder ``path`` of results cannot be written; ``reason`` says why."""
+    """File or folder ``path`` of results cannot be written; ``reason`` says why.
+
+    ``remedy`` says what to do where the usual advice does not help.
+    """
 
     _KIND = "OutputCorrupted"
     _JOINT = ". "
+
+    def __init__(self, path: str, reason: str, remedy: str = "") -> None:
+        super().__init__(path, reason)
+        self.args = (path, reason, remedy)
+        self.remedy = remedy
 
     def _what(self) -> str:
         return f"{self.path} cannot be written: {self.reason}"
 
     def _remedy(self) -> str:
-        return (
+        return self.remedy or (
             "Free disk space, check permissions, or choose another output folder; finished results are kept, "
             "and the manifest has the state of the run"
         )

@@ -45,7 +45,8 @@ def _holding(folder: Path) -> Iterator[None]:
     try:
         file = open_locked(path, lambda: _warn(folder))
     except BlockingIOError:
-        raise OutputError(str(folder), f"{_holder(path)} writes to it; wait until it has ended") from None
+        remedy = "Wait until that has ended, or choose another output folder"
+        raise OutputError(str(folder), f"{_holder(path)} writes to it", remedy) from None
     except OSError as error:
         raise OutputError(str(folder), error.strerror or str(error)) from error
     with file:
