@@ -51,14 +51,14 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(NDArray|DTypeLike|SupportsIndex|Sequence|Mapping|Callable|Iterable|Iterator|Any|Self)"),
     (r"py:.*", r"(.*ConfigT|Generic|Protocol|ABC|int|str|bool|float|tuple|list|dict|object)"),
     (r"py:exc", r"(TypeError|ValueError)"),
-    (r"py:.*", r"(pathlib|os|pyarrow|highspy|rich|altair)(\..*)?|Path|LayerChart|choices"),
+    (r"py:.*", r"(pathlib|os|pa|pyarrow|highspy|rich|altair)(\..*)?|Path|LayerChart|choices"),
     (
         r"py:.*",
         r"(cobre\.inputs\.\w+\.)?(Document|Named|Strict|InService|Any\w+|Table|Overrides|Derived|Place)",
     ),
-    (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
+    (r"py:.*", r"(ArrayLike|StageSolver|cobre\._lp\..*|places|table|(Noise|NodeCuts)\..*)"),
     (r"py:.*", r"(cobre\.system\._system\.(Any)?Element|ProgramIndex|Values|Indices|NoiseClass)"),
-    (r"py:.*", r"(Sense|(cobre\.sddp\.execution\.)?(RankTask|Result_co))"),
+    (r"py:.*", r"(Sense|(cobre\.sddp\.execution\.)?(RankTask|Result_co)|cobre\.sddp\._structure\.Structure)"),
     (
         r"py:.*",
         r"(Array|Floats|Series|BlockSeries|datetime\.date|cobre\.inputs\.config\.(Config|ScenarioSource)|System(\..*)?)",

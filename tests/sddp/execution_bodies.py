@@ -40,11 +40,11 @@ class DiesWhileAnotherIsBusy:
 def phases(context):
     """Two phases with a root that takes longer between them than ranks wait in a collective."""
     if context.is_root:
-        time.sleep(1.5)
+        time.sleep(3.0)
     context.await_root()
     context.comm.barrier()
     if context.is_root:
-        time.sleep(1.0)
+        time.sleep(2.5)
     context.await_root()
     return context.comm.size
 

@@ -182,7 +182,7 @@ class StageSolver:
         Args:
             incoming: per task, the incoming state.
             rows: per task, its realisation: a row of ``table``.
-            table: realisations as of `costs_of`; the programme's own unless given.
+            table: realisations as of ``costs_of``; the programme's own unless given.
             saves: per task, the slot to store its end in as a warm start; -1 stores nothing.
             ends: the slots, of ``native.slot_size`` numbers or more.
             iteration: recorded for cuts that are tight; -1 records nothing.
