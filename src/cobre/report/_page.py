@@ -64,8 +64,8 @@ def write(
     """Write the report page of a run: one HTML file that needs no network.
 
     Args:
-        source: a result folder, or what `cobre.results.read` or ``cobre.results.read_solved`` returned. For an unfinished
-            run, the page shows what is available.
+        source: a result folder, or what `cobre.results.read` or ``cobre.results.read_solved`` returned. For
+            an unfinished run, the page shows what is available.
         path: the file; ``report.html`` in the folder unless given.
         title: heading; the name of the case unless given.
 
