@@ -112,7 +112,7 @@ OTHERS = {
     "and their limits": {"--cpuset-cpus", "--cpus"},
     "SLURM": {"--cpus-per-task", "--cpu-bind"},
     "MPI": {"--with-pmi", "--allow-run-as-root", "--oversubscribe", "--bind-to"},
-    "our benchmarks": {"--calibrate", "--topology"},
+    "our benchmarks": {"--apart", "--calibrate", "--tls", "--topology"},
 }
 
 

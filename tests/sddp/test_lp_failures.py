@@ -159,11 +159,11 @@ def test_maximising_names_the_same(tmp_path, monkeypatch):
     assert status_of(caught.value.saved)[0] == STATUS["infeasible"]
 
 
-@pytest.mark.parametrize("seed", [12, 102])
+@pytest.mark.parametrize("seed", [36, 623])
 def test_a_programme_that_takes_another_attempt_is_counted_and_does_no_harm(seed, caplog):
     """And logged. The bound is the mean of the values, which `tests.lp.test_solver` knows to be right."""
     program, noise = hard(seed)
-    # A cost that could change takes the general solver, which these are hard for.
+    # A cost that could change makes it harder still: our solver leaves some of these to the general one.
     table = np.column_stack([noise.table, np.full(len(noise), program.costs[0])])
     noise = Noise.from_table([*noise.places, ("cost", 0)], table, noise.probabilities)
     problem = MultistageProblem.linear([Node("hard", program, noise=noise)], {})

@@ -137,7 +137,7 @@ SELECTIONS = [
     Level1(every=3, threshold=2, activity_tolerance=1e-6),
     LimitedMemoryLevel1(every=1, window=15),
     Domination(every=2),
-    Level1(every=50, most=12),
+    Level1(every=50, most=8),
 ]
 
 

@@ -41,7 +41,7 @@ def joint_node(nodes: Sequence[Node], chances: Floats) -> Node | None:
     pattern = _pattern(nodes)
     vectors = [_Numbers(node, pattern) for node in nodes]
     changing = {
-        name: np.flatnonzero(np.logical_or.reduce([each.differs(name, vectors[0]) for each in vectors]))
+        name: np.flatnonzero(np.any([each.differs(name, vectors[0]) for each in vectors], axis=0))
         for name in vectors[0].values
     }
     arriving = list(first.incoming.values())
