@@ -42,7 +42,7 @@ def scale(  # noqa: PLR0913, PLR0917  the options of a command
     output_format: FormatOption = "human",
     color: ColorOption = "auto",
 ) -> None:
-    """Estimate the time of an iteration by number of ranks, and how many pay.
+    """Estimate the time per iteration on more ranks.
 
     Example: cobre scale my_case --cores 64
 

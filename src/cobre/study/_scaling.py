@@ -85,11 +85,11 @@ def estimate_scaling(  # noqa: PLR0913
     count = trajectories or study.method.trajectories
     model = ScalingModel(record_workload(study.training(), seconds, listeners), count)
     layout = Layout(1, threads, per_machine=max(1, cores // threads), cores=cores)
-    powers = range(1 + min(ceil(log2(MOST_RANKS)), max(2, 1 + ceil(log2(count)))))
+    powers = range(1 + min(int(log2(MOST_RANKS)), max(2, 1 + ceil(log2(count)))))
     layouts = [replace(layout, ranks=2**power) for power in powers]
-    rows = [
+    rows = tuple(
         ScalingRow(one.ranks, len(one.machines), model.expected(one), model.efficiency(one))
         for one in layouts
-    ]
-    best = most_efficient(model, layouts, EFFICIENT).ranks
-    return ScalingEstimate(count, threads, cores, tuple(rows), best)
+    )
+    best = max((row.ranks for row in rows if row.efficiency >= EFFICIENT), default=1)
+    return ScalingEstimate(count, threads, cores, rows, best)

@@ -143,16 +143,15 @@ class RecordingEngine(Engine):
 
     def _seconds_of_cuts(self, batch: NodeBatch[Any]) -> float:
         """Seconds of making cuts of solves, which are made once more for it."""
-        children = tuple(batch.nodes)
-        parent = next(i for i, follows in enumerate(self.outcomes) if follows.children == children)
-        begun = time.perf_counter()
-        make_cuts(
-            self,
-            self.ROOT if parent == len(self.solvers) else parent,
-            batch.states,
-            batch.solves.values,
-            batch.solves.slopes,
+        children, values = tuple(batch.nodes), batch.solves.values
+        parent = next(
+            number
+            for number, follows in enumerate(self.outcomes)
+            if follows.children == children and len(follows.probabilities) == values.shape[1]
         )
+        node = self.ROOT if parent == len(self.solvers) else parent
+        begun = time.perf_counter()
+        make_cuts(self, node, batch.states, values, batch.solves.slopes)
         return time.perf_counter() - begun
 
 
