@@ -23,8 +23,8 @@ from cobre.sddp.stopping import AllOf, AnyOf, IterationLimit, TimeLimit
 from cobre.sddp.training import TrainedPolicy, TrainingTask
 
 ALONE = ExecutionOptions(threads=1, backend="local")
-#: Iterations that are recorded, after those that warm up.
-RECORDED = 3
+#: Iterations of training at most. The second half of them is recorded: at first, few cuts make solves easy.
+ITERATIONS = 40
 #: The number of openings of a trial state that are about one unit: as in ``native/core/lp/stage.cpp``.
 BLOCK = 10
 
@@ -168,23 +168,29 @@ def _by_task(units: Floats, blocks: Sequence[int]) -> list[Floats]:
     return list(np.concatenate(parts, axis=1))
 
 
-def record_workload(task: TrainingTask, seconds: float, listeners: Sequence[Listener] = ()) -> Workload:
+def record_workload(
+    task: TrainingTask,
+    seconds: float,
+    listeners: Sequence[Listener] = (),
+    iterations: int = ITERATIONS,
+) -> Workload:
     """Train for some iterations on one rank and one thread; return what their units took.
 
     It trains with all trajectories and then, to tell what grows with them, with a quarter of them. Time is
-    looked at after each iteration, of which there are at least three in all.
+    looked at after each iteration, of which each training has two at least.
 
     Args:
         task: whose problem and method; nothing is saved.
         seconds: after which to stop, about.
         listeners: called with the events of both trainings.
+        iterations: after which to stop at the latest.
     """
-    whole, trained = _recorded(task, 2 * RECORDED, 0.7 * seconds, listeners)
-    record = whole.iterations[1:][-RECORDED:]
+    whole, trained = _recorded(task, iterations, 0.7 * seconds, listeners)
+    record = _second_half(whole)
     count = task.method.trajectories
     few = replace(task.method, trajectories=max(1, count // 4))
     part = TrainingTask.checked(task.problem, few, 1, warm_start=trained)
-    less = _recorded(part, 1 + RECORDED, 0.2 * seconds, listeners)[0].iterations[1:]
+    less = _second_half(_recorded(part, max(2, iterations // 4), 0.2 * seconds, listeners)[0])
     steps = min(len(iteration.forward) for iteration in record)
     forward = [
         np.concatenate([units for iteration in record for units in iteration.forward[step].tasks])
@@ -219,6 +225,10 @@ def _recorded(
         task, rule=rule, checkpoint=None, start=task.start, engine=partial(RecordingEngine, record)
     )
     return record, recording.run(ALONE, [record, *listeners])
+
+
+def _second_half(record: _Record) -> list[_Iteration]:
+    return record.iterations[(len(record.iterations) + 1) // 2 :]
 
 
 def _median(iterations: Sequence[_Iteration], name: str) -> float:
