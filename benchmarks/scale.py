@@ -197,9 +197,11 @@ def main() -> None:
         print("", *check_table(checked), sep="\n")
     works = {part: load(part) for part in only}
     print("", *pay_table(works), sep="\n")
+    for part, work in works.items():
+        model = ScalingModel(work, TARGET_TRAJECTORIES)
+        heading = f"{CASES[part][0]}, {TARGET_TRAJECTORIES} trajectories"
+        print("", heading, "", *part_table(model), "", *way_table(model), sep="\n")
     if "plants" in works:
-        model = ScalingModel(works["plants"], TARGET_TRAJECTORIES)
-        print("", *part_table(model), "", *way_table(model), sep="\n")
         options.out.write_text(draw(RANKS, _curves(works["plants"])))
 
 

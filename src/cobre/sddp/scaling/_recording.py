@@ -34,7 +34,8 @@ class _Job(NamedTuple):
 
     Attributes:
         begun_s: on the clock.
-        ended_s: likewise.
+        ended_s: likewise, after the recording.
+        recording_s: of this time what the engine itself does not take.
         shared: whether ranks would share it: a step of the backward pass.
         tasks: per task, the seconds of its units.
         openings: of the first stage in it.
@@ -43,6 +44,7 @@ class _Job(NamedTuple):
 
     begun_s: float
     ended_s: float
+    recording_s: float
     shared: bool
     tasks: list[Floats]
     openings: int
@@ -99,8 +101,8 @@ class _Iteration(NamedTuple):
         forward, backward = list(jobs[:first]), list(jobs[first:])
         along = sum(later.begun_s - job.ended_s for job, later in pairwise(forward))
         cuts = sum(job.cuts_s for job in backward)
-        units = sum(job.units_s for job in (*forward, *backward))
-        return cls(forward, backward, along, cuts, seconds - units - along - cuts)
+        known = sum(job.units_s + job.recording_s for job in jobs)
+        return cls(forward, backward, along, cuts, seconds - known - along - cuts)
 
 
 class RecordingEngine(Engine):
@@ -120,10 +122,10 @@ class RecordingEngine(Engine):
         seconds: Floats | None = None,
     ) -> None:
         """Solve batches, and record how long each unit took."""
-        if (
-            counter is None and self._record.goes_back
-        ):  # a guard or a simulation, which every rank does by itself
-            return super().solve(batches)
+        if counter is None and self._record.goes_back:  # for a guard, on every rank
+            super().solve(batches)
+            return
+        entered = time.perf_counter()
         blocks = [
             [1] if counter is None else [blocks_of(len(self.solvers[node].table)) for node in batch.nodes]
             for batch in batches
@@ -132,14 +134,16 @@ class RecordingEngine(Engine):
         seconds = np.zeros(sum(sizes))
         begun = time.perf_counter()
         super().solve(batches, counter, seconds)
-        ended = time.perf_counter()
+        solving = time.perf_counter() - begun
         tasks: list[Floats] = []
         for units, each in zip(np.split(seconds, np.cumsum(sizes)[:-1]), blocks, strict=bool(batches)):
             tasks += _by_task(units, each)
         cuts_s = 0.0 if counter is None else sum(self._seconds_of_cuts(batch) for batch in batches)
         table = self.solvers[batches[0].nodes[0]].table if batches else ()
-        self._record.jobs.append(_Job(begun, ended, counter is not None, tasks, len(table), cuts_s))
-        return None
+        left = time.perf_counter()
+        self._record.jobs.append(
+            _Job(entered, left, left - entered - solving, counter is not None, tasks, len(table), cuts_s)
+        )
 
     def _seconds_of_cuts(self, batch: NodeBatch[Any]) -> float:
         """Seconds of making cuts of solves, which are made once more for it."""
