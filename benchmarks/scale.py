@@ -37,7 +37,7 @@ FIGURE = harness.HERE.parent / "docs" / "explanation" / "scale.svg"
 PLANTS = {"hydros": 160, "lags": 6, "thermals": 120, "stages": 12, "openings": 20, "passes": 20}
 #: Of each part: its name, how `write_big_case` makes the case, and the iterations.
 CASES: dict[str, tuple[str, dict[str, int] | None, int]] = {
-    "plants": ("160 plants", PLANTS, 6),
+    "plants": ("160 plants", PLANTS, 4),
     "regions": PARALLEL_CASES["regions"],
     "dispatch": PARALLEL_CASES["dispatch"],
 }
@@ -80,6 +80,7 @@ def measure(part: str, turns: int) -> tuple[Workload, dict[str, Any]]:
         for _ in range(turns):
             kinds.add(placement.kind(placement.probe()))
             work = record_workload(study.training(), 1e6, iterations=iterations)
+            save(part, work)
             recorded = ScalingModel(work, trajectories).sequential_s
             if best is None or recorded < min(turn["recorded"] for turn in found):
                 best = work

@@ -1,10 +1,21 @@
 #include "core/lp/job.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <utility>
 
 namespace cobre::lp {
+
+namespace {
+
+/// Processor time of this thread: it does not count while others have the core.
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
 
 void Job::add(const Stage& stage, int batch, int number, int units, Solve solve) {
   if (units == 0) return;
@@ -25,10 +36,9 @@ void Job::solve(int thread, int unit) {
   const auto after = std::upper_bound(parts_.begin(), parts_.end(), unit,
                                       [](int u, const Part& part) { return u < part.first; });
   const Part& part = *std::prev(after);
-  const auto begun = std::chrono::steady_clock::now();
+  const double begun = seconds_ == nullptr ? 0.0 : processor_seconds();
   std::optional<Failure> failure = part.solve(thread, unit - part.first);
-  if (seconds_ != nullptr)
-    seconds_[unit] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  if (seconds_ != nullptr) seconds_[unit] = processor_seconds() - begun;
   std::optional<UnitFailure>& first = failures_[static_cast<std::size_t>(thread)];
   if (failure && (!first || unit < first->unit))
     first = UnitFailure{unit, {part.batch, part.stage, std::move(*failure)}};

@@ -33,7 +33,7 @@ class _Job(NamedTuple):
     """One job.
 
     Attributes:
-        begun_s: on the clock.
+        begun_s: on the clock of this process's processor time, so that a busy machine matters little.
         ended_s: likewise, after the recording.
         recording_s: of this time what the engine itself does not take.
         shared: whether ranks would share it: a step of the backward pass.
@@ -73,7 +73,7 @@ class _Record:
     def __call__(self, event: Event) -> None:
         if not isinstance(event, IterationFinished):
             return
-        now = time.perf_counter()
+        now = time.process_time()
         self.iterations.append(_Iteration.of(self.jobs, now - self.ended_s))
         self.ended_s, self.jobs = now, []
 
@@ -111,7 +111,7 @@ class RecordingEngine(Engine):
     def __init__(self, record: _Record, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self._record = record
-        record.ended_s = time.perf_counter()
+        record.ended_s = time.process_time()
         record.path_bytes = 8 * ((self.depth + 1) * self.states + 3 * self.depth + 1)
         record.cut_bytes = 8 * (self.states + 4)
 
@@ -125,22 +125,22 @@ class RecordingEngine(Engine):
         if counter is None and self._record.goes_back:  # for a guard, on every rank
             super().solve(batches)
             return
-        entered = time.perf_counter()
+        entered = time.process_time()
         blocks = [
             [1] if counter is None else [blocks_of(len(self.solvers[node].table)) for node in batch.nodes]
             for batch in batches
         ]
         sizes = [len(batch.states) * sum(each) for batch, each in zip(batches, blocks, strict=True)]
         seconds = np.zeros(sum(sizes))
-        begun = time.perf_counter()
+        begun = time.process_time()
         super().solve(batches, counter, seconds)
-        solving = time.perf_counter() - begun
+        solving = time.process_time() - begun
         tasks: list[Floats] = []
         for units, each in zip(np.split(seconds, np.cumsum(sizes)[:-1]), blocks, strict=bool(batches)):
             tasks += _by_task(units, each)
         cuts_s = 0.0 if counter is None else sum(self._seconds_of_cuts(batch) for batch in batches)
         table = self.solvers[batches[0].nodes[0]].table if batches else ()
-        left = time.perf_counter()
+        left = time.process_time()
         self._record.jobs.append(
             _Job(entered, left, left - entered - solving, counter is not None, tasks, len(table), cuts_s)
         )
@@ -154,9 +154,9 @@ class RecordingEngine(Engine):
             if follows.children == children and len(follows.probabilities) == values.shape[1]
         )
         node = self.ROOT if parent == len(self.solvers) else parent
-        begun = time.perf_counter()
+        begun = time.process_time()
         make_cuts(self, node, batch.states, values, batch.solves.slopes)
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
 
 def blocks_of(openings: int) -> int:
