@@ -72,7 +72,7 @@ def estimate_scaling(  # noqa: PLR0913
     Args:
         case: to train; nothing is written.
         cores: of each machine.
-        trajectories: of the iterations to estimate; those of the case unless given.
+        trajectories: of an iteration; those of the case unless given.
         threads: of each rank.
         seconds: of training, about; four iterations take place at least.
         listeners: called with the events of training.
@@ -81,9 +81,10 @@ def estimate_scaling(  # noqa: PLR0913
         InvalidProblem: the problem cannot be solved as it stands.
         SolveError: a linear programme has no solution.
     """
-    study = Study.of(case)
-    count = trajectories or study.method.trajectories
-    model = ScalingModel(record_workload(study.training(), seconds, listeners), count)
+    task = Study.of(case).training()
+    count = trajectories or task.method.trajectories
+    task = replace(task, method=replace(task.method, trajectories=count))
+    model = ScalingModel(record_workload(task, seconds, listeners), count)
     layout = Layout(1, threads, per_machine=max(1, cores // threads), cores=cores)
     powers = range(1 + min(int(log2(MOST_RANKS)), max(2, 1 + ceil(log2(count)))))
     layouts = [replace(layout, ranks=2**power) for power in powers]

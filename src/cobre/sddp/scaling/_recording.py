@@ -135,6 +135,8 @@ class RecordingEngine(Engine):
         begun = time.process_time()
         super().solve(batches, counter, seconds)
         solving = time.process_time() - begun
+        if seconds.any():  # what comes with each unit, as handing it out, is shared as the units are
+            seconds *= solving / seconds.sum()
         tasks: list[Floats] = []
         for units, each in zip(np.split(seconds, np.cumsum(sizes)[:-1]), blocks, strict=bool(batches)):
             tasks += _by_task(units, each)
