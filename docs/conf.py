@@ -56,7 +56,7 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(cobre\.inputs\.\w+\.)?(Document|Named|Strict|InService|Any\w+|Table|Overrides|Derived|Place)",
     ),
-    (r"py:.*", r"(ArrayLike|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
+    (r"py:.*", r"(ArrayLike|cobre\.sddp\._engine\.Engine|StageSolver|places|table|(Noise|NodeCuts)\..*)"),
     (r"py:.*", r"(cobre\.system\._system\.(Any)?Element|ProgramIndex|Values|Indices|NoiseClass)"),
     (r"py:.*", r"(Sense|(cobre\.sddp\.execution\.)?(RankTask|Result_co))"),
     (

@@ -43,7 +43,7 @@ class ScalingEstimate:
         threads: of each rank.
         cores: of each machine.
         rows: by number of ranks.
-        recommended: the most ranks with an efficiency of `EFFICIENT` or more; 1 if there are none.
+        recommended: the most ranks with an efficiency of 70 % or more; 1 if there are none.
     """
 
     trajectories: int
