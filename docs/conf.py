@@ -56,7 +56,8 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(cobre\.inputs\.\w+\.)?(Document|Named|Strict|InService|Any\w+|Table|Overrides|Derived|Place)",
     ),
-    (r"py:.*", r"(ArrayLike|StageSolver|cobre\._lp\..*|places|table|(Noise|NodeCuts)\..*)"),
+    (r"py:.*", r"(ArrayLike|cobre\.sddp\._engine\.Engine|StageSolver|cobre\._lp\..*)"),
+    (r"py:.*", r"(places|table|(Noise|NodeCuts)\..*)"),
     (r"py:.*", r"(cobre\.system\._system\.(Any)?Element|ProgramIndex|Values|Indices|NoiseClass)"),
     (r"py:.*", r"(Sense|(cobre\.sddp\.execution\.)?(RankTask|Result_co)|cobre\.sddp\._structure\.Structure)"),
     (

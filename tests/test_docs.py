@@ -28,6 +28,7 @@ NOT_RUN = {
     r"COBRE_(SHM|TCP)_\w+=.* COBRE_\w+_RANK=0 .*": "one rank of a group, whose others are elsewhere",
     r"export COBRE_TCP_(TOPOLOGY|TLS_\w+)=.*": "a setting for the ranks of several machines",
     r"python benchmarks/cost_model\.py.*": "another test runs it; this measures, or writes",
+    r"python benchmarks/scale\.py.*": "it measures for many minutes, and writes",
     r"(sed -i .*|cobre run my-lake --workers 2 --output night)": "somebody presses Ctrl-C",
 }
 

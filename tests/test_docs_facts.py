@@ -259,6 +259,7 @@ def small_case(tmp_path_factory):
         "validate CASE",
         "run CASE",
         "run CASE/none",
+        "scale CASE --seconds 1",
         "comm info",
         "comm check --only barrier",
         "comm bench",

@@ -1,11 +1,21 @@
 #include "core/lp/job.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
-#include "core/clock.hpp"
-
 namespace cobre::lp {
+
+namespace {
+
+/// Processor time of this thread: it does not count while others have the core.
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
 
 void Job::add(const Stage& stage, int batch, int number, int units, Solve solve) {
   if (units == 0) return;
@@ -26,9 +36,9 @@ void Job::solve(int thread, int unit) {
   const auto after = std::upper_bound(parts_.begin(), parts_.end(), unit,
                                       [](int u, const Part& part) { return u < part.first; });
   const Part& part = *std::prev(after);
-  const std::int64_t begun = now_ns();
+  const double begun = seconds_ == nullptr ? 0.0 : processor_seconds();
   std::optional<Failure> failure = part.solve(thread, unit - part.first);
-  if (seconds_ != nullptr) seconds_[unit] = static_cast<double>(now_ns() - begun) * 1e-9;
+  if (seconds_ != nullptr) seconds_[unit] = processor_seconds() - begun;
   std::optional<UnitFailure>& first = failures_[static_cast<std::size_t>(thread)];
   if (failure && (!first || unit < first->unit))
     first = UnitFailure{unit, {part.batch, part.stage, std::move(*failure)}};

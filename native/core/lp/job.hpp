@@ -24,7 +24,7 @@ class Job {
   /// Add units of one batch and one of its stages.
   void add(const Stage& stage, int batch, int number, int units, Solve solve);
   [[nodiscard]] int units() const noexcept { return units_; }
-  /// Write the seconds of each unit there, from now on.
+  /// Write the processor seconds of each unit there, from now on.
   void record(double* seconds) { seconds_ = seconds; }
   /// False if it was interrupted. Processes that run the same job with the same counter `next`, which is 0 at
   /// first, each solve some of its units.

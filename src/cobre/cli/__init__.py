@@ -25,6 +25,7 @@ COMMANDS = {
         "compare": "Compare the results of two runs.",
     },
     "Processes": {
+        "scale": "Estimate the time per iteration on more ranks.",
         "launch": "Start a command as a group of ranks on this machine.",
         "comm": "List, check and benchmark communication backends.",
     },

@@ -267,7 +267,7 @@ def solve(
         threads: that solve.
         batches: of any stages.
         counter: a number that processes share, 0 at first: each then solves some units of the same job.
-        seconds: where to write the time of each unit: of a task, or of a task's block of openings.
+        seconds: where to write the processor time of each unit: of a task, or of a task's block of openings.
 
     Raises:
         SolveFailure: a task has no solution; the first of them, in the order of batches, stages and tasks.

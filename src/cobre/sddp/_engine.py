@@ -203,14 +203,21 @@ class Engine:
         taken, self._meetings_s = self._meetings_s, []
         return taken
 
-    def solve(self, batches: Sequence[NodeBatch[Any]], counter: NDArray[np.int64] | None = None) -> None:
+    def solve(
+        self,
+        batches: Sequence[NodeBatch[Any]],
+        counter: NDArray[np.int64] | None = None,
+        seconds: Floats | None = None,
+    ) -> None:
         """Solve batches as one job, shared by the ranks that have this counter in their memory.
+
+        The time of each unit is written to ``seconds``, if given.
 
         Raises:
             SolveError: a task has no solution; its programme is saved.
         """
         try:
-            solve(self.threads, [batch.solves for batch in batches], counter)
+            solve(self.threads, [batch.solves for batch in batches], counter, seconds)
         except SolveFailure as exc:
             batch = batches[exc.batch]
             raise self._solve_error(exc, batch.nodes[exc.stage], batch) from None

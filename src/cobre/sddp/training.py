@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -132,6 +132,7 @@ class TrainingTask:
         start_path: of the file of that policy, for errors.
         names: the user's names for parts of the method, where they differ.
         keeps_states: whether the result has the trial states.
+        engine: makes the engine of a rank.
     """
 
     structure: Structure
@@ -143,6 +144,7 @@ class TrainingTask:
     start_path: str = "the policy"
     names: Mapping[str, str] = field(default_factory=dict)
     keeps_states: bool = False
+    engine: Callable[..., Engine] = Engine
 
     @classmethod
     def checked(  # noqa: PLR0913
@@ -199,7 +201,7 @@ class TrainingTask:
         """
         folder = Path(self.checkpoint.path).parent if self.checkpoint else None
         share_numbers(self.structure.trained, context)
-        engine = Engine(
+        engine = self.engine(
             self.structure.trained,
             self.method,
             context.comm,

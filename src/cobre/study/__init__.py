@@ -13,6 +13,7 @@ from cobre.study._public import (
 )
 from cobre.study._results import ProgressEvent, RunResult, SimulationResult, TrainingResult, WorkerInfo
 from cobre.study._running import Runner, run_plan
+from cobre.study._scaling import ScalingEstimate, ScalingRow, estimate_scaling
 from cobre.study._study import Study
 
 __all__ = [
@@ -21,12 +22,15 @@ __all__ = [
     "RunPlan",
     "RunResult",
     "Runner",
+    "ScalingEstimate",
+    "ScalingRow",
     "SimulationResult",
     "Study",
     "TrainingResult",
     "ValidationResult",
     "WorkerInfo",
     "checkpoint_in",
+    "estimate_scaling",
     "joined",
     "output_folder",
     "run",
