@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,8 +58,10 @@ def scale(  # noqa: PLR0913, PLR0917  the options of a command
     from cobre.cli._installation import inspect_installation  # noqa: PLC0415
     from cobre.comm.launch import terminated_in_order  # noqa: PLC0415
 
+    console = _console.stderr(color)
+    status = console.status("training on one thread") if console.is_interactive else nullcontext()
     try:
-        with terminated_in_order(), plain_warnings(), _console.stderr(color).status("training on one thread"):
+        with terminated_in_order(), plain_warnings(), status:
             estimate = study.estimate_scaling(
                 study.CaseLoader.load(case),
                 cores=cores or inspect_installation().usable_cpus,
