@@ -31,9 +31,7 @@ def holding(folder):
 def test_the_second_is_told_who_the_first_is(tmp_path):
     with holding(tmp_path) as holder:
         try:
-            with pytest.raises(
-                OutputError, match=rf"another run \(pid {holder.pid} on .*Wait until"
-            ):
+            with pytest.raises(OutputError, match=rf"another run \(pid {holder.pid} on .*Wait until"):
                 exclusive_output(tmp_path).__enter__()
         finally:
             holder.kill()
