@@ -123,7 +123,7 @@ class CobreError(Exception):
 
     @property
     def context(self) -> dict[str, Any]:
-        """Where it happened and why: the fields, named as the registry names them, and the ``"class"``."""
+        """Place and cause: the fields, named as the registry names them, and the ``"class"``."""
         names = CONTEXT_NAMES.get(self.kind, {})
         fields = {
             names.get(name, name): value
@@ -134,7 +134,7 @@ class CobreError(Exception):
 
     @property
     def suggestion(self) -> str | None:
-        """What to do about it; None if the message says it, or nothing is known."""
+        """The remedy; None if the message says it, or nothing is known."""
         return self._remedy() or None
 
     def record(self) -> dict[str, Any]:
@@ -348,7 +348,7 @@ class MissingConfiguration(BackendError):
 
     @property
     def suggestion(self) -> str | None:
-        """What to do about it."""
+        """The remedy."""
         wanted = (f"{problem.variable} (for example {problem.example})" for problem in self.problems)
         return f"set {', '.join(wanted)}"
 
@@ -395,7 +395,7 @@ class WorkerError(CobreError):
 
     @property
     def suggestion(self) -> str | None:
-        """What to do about it."""
+        """The remedy."""
         return self.inner.suggestion if isinstance(self.inner, CobreError) else None
 
     def _what(self) -> str:
@@ -667,7 +667,7 @@ class CaseError(ValidationError):
 
     @property
     def suggestion(self) -> str | None:
-        """What to do about it."""
+        """The remedy."""
         return next((finding.suggestion for finding in self.findings), "") or None
 
     def _what(self) -> str:

@@ -54,7 +54,7 @@ def with_bounds(case: Case, report: Report) -> System:
 
 
 def _most_noise(case: Case) -> float:
-    """How far from 0 fresh noise may be: correlated, it is a sum whose squared weights sum to 1."""
+    """The largest distance of fresh noise from 0: correlated, it is a sum whose squared weights sum to 1."""
     correlation = case.scenarios.correlation
     groups = [group for stage in correlation.by_stage.values() for group in stage] if correlation else []
     return MOST_NORMAL * float(np.sqrt(max((len(group.entities) for group in groups), default=1)))

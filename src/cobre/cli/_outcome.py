@@ -184,7 +184,7 @@ def _simulated(simulation: SimulationResult) -> str:
 
 
 def _horizon(case: Case) -> list[tuple[str, str]]:
-    """What trajectories of a cyclic study leave out, and how it is valued."""
+    """The costs that trajectories of a cyclic study leave out, and their valuation."""
     path = case.system.graph.path
     if case.system.graph.horizon is None or not path:
         return []

@@ -88,7 +88,7 @@ def agree_on_threads(comm: BackendCommunicator, requested: int | None = None) ->
 
 
 class _Claim(NamedTuple):
-    """What a rank brings to the choice: its machine, the CPUs that it may use, and what was asked for."""
+    """Facts of a rank for the choice: its machine, the CPUs that it may use, and what was asked for."""
 
     host: int
     mask: int

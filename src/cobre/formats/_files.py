@@ -20,7 +20,7 @@ MOST = 30
 
 
 class Findings:
-    """What is wrong with one file."""
+    """Findings about one file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

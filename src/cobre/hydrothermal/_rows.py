@@ -46,7 +46,7 @@ class TableRows:
         return column.reshape(-1) if self._together else column[self._used]
 
     def _place(self, which: NDArray[np.intp], begins: NDArray[np.intp], width: int) -> tuple[Any, Any]:
-        """Where the rows of a visit are, in an array with a row for each trajectory."""
+        """The place of the rows of a visit, in an array with a row for each trajectory."""
         if self._together:
             return slice(None), slice(begins[0], begins[0] + width)
         return which[:, None], begins[:, None] + np.arange(width)

@@ -69,7 +69,7 @@ class SimulationTables:
         }
 
     def _discount_factors(self, visits: Sequence[Visit]) -> list[Floats]:
-        """What a cost of each visit counts for at the beginning: trajectories may go different ways."""
+        """The weight of a cost of each visit at the beginning: trajectories may go different ways."""
         first = min((int(visit.trajectories.min()) for visit in visits), default=0)
         last = max((int(visit.trajectories.max()) for visit in visits), default=0)
         now, found = np.ones(last - first + 1), []

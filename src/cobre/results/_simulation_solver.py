@@ -1,4 +1,4 @@
-"""What solving took in a simulation: tables with the columns of those of a training, a row per rank."""
+"""Solves of a simulation: tables with the columns of those of a training, a row per rank."""
 
 from __future__ import annotations
 

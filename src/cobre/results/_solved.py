@@ -24,7 +24,7 @@ BOUNDS, SIMULATION, TOTALS = "bounds.parquet", "simulation.parquet", "totals.par
 
 @dataclass(frozen=True, eq=False)
 class SolvedProblem:
-    """What ``cobre solve`` has written. Tables are read when asked for.
+    """Results of ``cobre solve``. Tables are read when asked for.
 
     Attributes:
         folder: where it is.
@@ -36,12 +36,12 @@ class SolvedProblem:
 
     @property
     def maximizes(self) -> bool:
-        """Whether totals are rewards, and the bound an upper one."""
+        """True if totals are rewards, and the bound an upper one."""
         return bool(self.summary["sense"] == "max")
 
     @property
     def simulated(self) -> bool:
-        """Whether there is a simulation."""
+        """True if there is a simulation."""
         return self.summary["simulation"] is not None
 
     @property
@@ -117,7 +117,7 @@ def begin_solved(folder: Path) -> None:
 
 
 def is_solved(folder: Path) -> bool:
-    """Whether ``cobre solve`` has written to a folder, to its end or not."""
+    """Tell whether ``cobre solve`` has written to a folder, to its end or not."""
     known = any((folder / name).is_file() for name in (SOLVED_POLICY, SUMMARY))
     return known and not (folder / "training").is_dir()
 

@@ -71,7 +71,7 @@ class TrainingLog:
 
 
 def _records(table: str, finished: Iteration) -> Sequence[Any]:
-    """What the rows of an iteration are filled from."""
+    """The sources of the rows of an iteration."""
     if table == "timing/mpi_ranks":
         records: Sequence[Any] = finished.event.ranks
         return records

@@ -230,7 +230,7 @@ class Writer:
                     self._write_manifest(part, manifests.failed_manifest(manifest, reason, known))
 
     def _scenarios_there(self, folder: Path, total: int) -> int:
-        """How many scenarios a table has."""
+        """The number of scenarios that a table has."""
         layout, place = LAYOUTS[self.layout], os.fspath(folder)  # paths would take half of the time
         numbers = (i for i in layout.files(total) if os.path.exists(f"{place}/{layout.file(i)}"))  # noqa: PTH110
         return sum(layout.scenarios_in(number, total) for number in numbers)

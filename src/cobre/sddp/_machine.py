@@ -19,7 +19,7 @@ from cobre.sddp._engine import Engine, NodeBatch
 
 
 class Machine:
-    """What the ranks of a machine share in an iteration. A context manager.
+    """Memory that the ranks of a machine share in an iteration. A context manager.
 
     All ranks make the same calls in the same order.
     """

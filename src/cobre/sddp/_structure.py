@@ -129,7 +129,7 @@ class Structure:
         )
 
     def has_groups_of(self, policy: Policy) -> bool:
-        """Whether a policy of the given problem was trained with the same nodes merged."""
+        """Tell whether a policy of the given problem was trained with the same nodes merged."""
         if policy.fingerprint != self.given.fingerprint:
             return False
         members: dict[int, list[str]] = {}

@@ -202,7 +202,7 @@ class SimulationProgress:
 
 @dataclass(frozen=True)
 class RankSolves:
-    """What solving took a rank in a simulation.
+    """Solves of a rank in a simulation, and their time.
 
     Attributes:
         rank: which one.

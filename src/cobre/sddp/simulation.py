@@ -272,7 +272,7 @@ class SimulationTask:
 
 
 def _solves_of_ranks(engine: Engine) -> tuple[RankSolves, ...]:
-    """What solving took each rank. A collective."""
+    """The solves of each rank, and their time. A collective."""
     taken = engine.take_statistics()
     own = RankSolves(engine.comm.rank, taken.solves, taken.iterations, taken.retries, taken.solving_s)
     return tuple(rank for (rank,) in gather_records(engine.comm, own))

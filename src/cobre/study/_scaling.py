@@ -1,4 +1,4 @@
-"""How many ranks pay for a case: a short training on one of them, and the model of the engine."""
+"""Ranks that pay for a case: a short training on one of them, and the model of the engine."""
 
 from __future__ import annotations
 

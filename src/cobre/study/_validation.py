@@ -1,4 +1,4 @@
-"""What a run refuses before it solves anything, as findings about the case folder."""
+"""Refusals of a run before it solves anything, as findings about the case folder."""
 
 from __future__ import annotations
 

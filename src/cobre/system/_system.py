@@ -48,7 +48,7 @@ class System:
 
     @cached_property
     def graph(self) -> PolicyGraph:
-        """Which stages follow which."""
+        """The stages that follow each stage."""
         return self.transitions or PolicyGraph.chain(len(self.stages))
 
     @property

@@ -76,7 +76,7 @@ def _natural_inflow(solved: SolvedStage, network: WaterNetwork, plants: Sequence
 
 
 def _added_to_inflows(solved: SolvedStage, network: WaterNetwork, plants: Sequence[Hydro]) -> Cube:
-    """What slacks add to the inflow of each plant and of absent ones above it."""
+    """The contribution of slacks to the inflow of each plant and of absent ones above it."""
     ids = ids_of(plants)
     slacks = solved.values("inflow_slack", ids, "stage")
     added = np.zeros_like(slacks)

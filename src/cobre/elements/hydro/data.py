@@ -33,7 +33,7 @@ class LagBounds:
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """What is known of past inflows, from a stage to the next: ``x' = carried · x + share · a``.
+    """Knowledge of past inflows, from a stage to the next: ``x' = carried · x + share · a``.
 
     Attributes:
         carried: of what was known before, new by old.

@@ -164,7 +164,7 @@ def _check_stages(inflows: Inflows, report: Report) -> None:
 
 
 def _misfit(calendar: Calendar, stage: StageInput, season: int) -> tuple[str, str] | None:
-    """What is wrong with the season of a stage, and what to do."""
+    """The problem with the season of a stage, and the remedy."""
     own = calendar.period(season, stage)
     counted = [one.days(stage.start_date, stage.end_date) for one in (own, calendar.after(own))]
     days = (stage.end_date - stage.start_date).days

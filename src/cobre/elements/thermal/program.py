@@ -42,7 +42,7 @@ def _add_commitment(frame: StageFrame, plant: int, ahead: AdvanceCommitment, col
 
 
 def _states(plant: int, ahead: AdvanceCommitment) -> list[str]:
-    """What is committed for the stages to come, the next one first."""
+    """The commitments for the stages to come, the next one first."""
     return [f"committed:{plant}:{offset}" for offset in range(1, ahead.lag_stages + 1)]
 
 

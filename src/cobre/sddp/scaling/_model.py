@@ -101,7 +101,7 @@ Collective = Callable[[float, Layout], float]
 
 @dataclass(frozen=True)
 class Network:
-    """What a collective takes: recursive doubling, within a machine and then between machines.
+    """Time of collectives: recursive doubling, within a machine and then between machines.
 
     Attributes:
         meeting_s: two ranks of a machine meet.

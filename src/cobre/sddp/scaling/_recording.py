@@ -68,7 +68,7 @@ class _Record:
 
     @property
     def goes_back(self) -> bool:
-        """Whether the backward pass of the iteration under way has begun."""
+        """True once the backward pass of the iteration under way has begun."""
         return any(job.shared for job in self.jobs)
 
     def __call__(self, event: Event) -> None:

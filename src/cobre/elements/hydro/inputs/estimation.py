@@ -129,7 +129,7 @@ class Estimation:
         }
 
     def ratio(self, hydro: int, stage: int) -> float:
-        """What of a standard deviation the past does not explain."""
+        """The share of a standard deviation that the past does not explain."""
         model, place = self.models.get(hydro), self._places.get(stage)
         return 1.0 if model is None or place is None else model[place].ratio
 

@@ -54,7 +54,7 @@ class Mean:
         return sum(self.days.values()) + sum(days for days, _ in self.known)
 
     def share(self, stage: int) -> float:
-        """What a stage's inflow counts for."""
+        """The weight of a stage's inflow."""
         return self.days[stage] / self.total if self.days.get(stage) else 0.0
 
     @property

@@ -155,7 +155,7 @@ class ProductionChoices:
                     break  # one stage tells it for all
 
     def _problem(self, hydro: HydroInput, place: int, chosen: ModelChoice) -> tuple[str, str] | None:
-        """What a model lacks, and the remedy."""
+        """The numbers that a model lacks, and the remedy."""
         if chosen.model != "fpha":
             lacks = isinstance(hydro.generation, Fpha) and chosen.productivity_override is None
             return ("there is no productivity", "add productivity_override") if lacks else None
