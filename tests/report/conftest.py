@@ -6,6 +6,7 @@ import pytest
 
 import cobre
 from tests.hydrothermal.small_cases import battery
+from tests.report.browser import started
 from tests.study.cases import copy
 
 #: Names as people give them.
@@ -13,6 +14,13 @@ NAMES = (
     'Açude "São José" <b>d\'Água</b> & Irmãos 水力',
     "a name of sixty letters, which is as long as a name ever gets, 60",
 )
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A browser for all tests of a file: its driver's threads end a moment after it is closed."""
+    with started() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

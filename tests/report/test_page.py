@@ -10,15 +10,9 @@ import pytest
 
 import cobre
 from cobre import report, results
-from tests.report.browser import opened, pages, started
+from tests.report.browser import opened, pages
 from tests.report.cases import HOSTILE, hostile, wide
 from tests.study.cases import copy
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

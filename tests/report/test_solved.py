@@ -13,7 +13,7 @@ from cobre.report import _solved_figures as figures
 from cobre.results import begin_solved, is_solved, read_solved
 from tests.cli.commands import cobre
 from tests.formats.files import NEWSVENDOR, mspformat, stochoptformat, write
-from tests.report.browser import opened, started
+from tests.report.browser import opened
 
 HYDROTHERMAL = re.compile(r"hydro|reservoir|hm³|MWh|deficit|\$|water", re.IGNORECASE)
 
@@ -82,9 +82,9 @@ def test_merged_nodes_have_one_value_function(tmp_path):
     assert rows["node"][-1].endswith("others")
 
 
-def test_the_page_is_drawn_and_says_nothing_of_water(solved, tmp_path):
+def test_the_page_is_drawn_and_says_nothing_of_water(browser, solved, tmp_path):
     path = report.write(solved, tmp_path / "page.html")
-    with started() as browser, opened(browser, path) as shown:
+    with opened(browser, path) as shown:
         for figure in figures.FIGURES:
             assert len(shown.drawing(figure.name)) >= 1, figure.name
         words = shown.page.locator("body").inner_text()
